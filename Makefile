@@ -1,0 +1,38 @@
+# `make demo` and `make test` do all set-up on a bare Debian machine with Python 3.11, gcc and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*/*.pyx)
+
+.PHONY: demo test bench clean
+
+demo: $(VENV)/.user
+	$(BIN)/priory demo
+
+test: $(VENV)/.developer
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+bench: $(VENV)/.developer
+	$(BIN)/python benchmarks/pipeline.py
+
+clean:
+	rm -rf $(VENV) build src/*.egg-info $(wildcard src/priory/*.c src/priory/*/*.c src/priory/*.so src/priory/*/*.so)
+
+# Debian keeps venv and the headers apart from Python; root may install what is missing, others are told.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import ensurepip, os, sysconfig; assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install python3-venv python3-dev; } \
+	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
+	$(BIN)/pip install -q --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.developer: $(SOURCES) | $(VENV)/bin/python
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[all,dev]'
+	@touch $@ $(VENV)/.user

@@ -1,0 +1,104 @@
+r"""Reads a mail file: an mbox with any number of messages, or a file that is one message.
+
+An mbox begins with the five bytes "From ". Each message in it starts with an envelope line,
+`From ann@example.org Mon Jan  1 09:00:00 2024`, which is preceded by a blank line or by nothing; neither
+line belongs to a message. The blank line at the end of the file does not belong to one either, so a message keeps
+its bytes when the next one is appended. Body lines that look like an envelope were quoted by the program that wrote
+them (mboxrd): `>From `, `>>From ` and so on lose one `>` here.
+
+The file is read in blocks, and a piece of each block is kept back in case it begins a separator. Line by
+line is simpler but scans 390 MB/s instead of 1,400 (152 MiB of trec07p), which a progress bar would wait for.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import IO
+
+from priory.corpus.raw import LARGEST_MESSAGE, whole
+
+FROM = b"From "
+SEPARATOR = re.compile(rb"\n\r?\n(?=From )")
+QUOTED = re.compile(rb"\n>(?=>*From )")
+BLOCK = 256 * 1024
+LONGEST_PARTIAL_SEPARATOR = len(b"\n\r\nFrom ") - 1
+
+
+def read(stream: IO[bytes], name: str) -> Iterator[tuple[str, bytes]]:
+    r"""Yield source and raw bytes of each message in a stream: an mbox, one message, or nothing if it is empty.
+
+    >>> import io
+    >>> mbox = b"From ann@example.org\nSubject: lunch?\n\n>From noon on.\n\nFrom bob@example.org\nSubject: yes\n"
+    >>> for source, raw in read(io.BytesIO(mbox), "inbox.mbox"):
+    ...     print(source, raw)
+    inbox.mbox:1 b'Subject: lunch?\n\nFrom noon on.\n'
+    inbox.mbox:2 b'Subject: yes\n'
+    >>> list(read(io.BytesIO(b"Subject: lunch?\n"), "lunch.eml"))
+    [('lunch.eml', b'Subject: lunch?\n')]
+    """
+    head = stream.read(len(FROM))
+    if head == FROM:
+        for number, message in enumerate(split(stream), start=1):
+            yield f"{name}:{number}", unwrapped(message)
+    elif head:
+        yield name, (head + whole(stream))[:LARGEST_MESSAGE]
+
+
+def count(stream: IO[bytes]) -> int:
+    r"""Count the messages `read` would yield, without building them.
+
+    >>> import io
+    >>> count(io.BytesIO(b"From ann@example.org\nSubject: lunch?\n\nFrom bob@example.org\nSubject: yes\n"))
+    2
+    """
+    head = stream.read(len(FROM))
+    return sum(ends for _, ends in pieces(stream)) if head == FROM else int(bool(head))
+
+
+def only(stream: IO[bytes]) -> bytes:
+    r"""Read a file known to be one message: an envelope line is removed, but nothing is split.
+
+    >>> import io
+    >>> only(io.BytesIO(b"From ann@example.org\nSubject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n"))
+    b'Subject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n'
+    """
+    raw = whole(stream)
+    return unwrapped(without_last_blank_line(raw)) if raw.startswith(FROM) else raw
+
+
+def unwrapped(message: bytes) -> bytes:
+    """Remove the envelope line of a message, and one level of quoting from its lines."""
+    unquoted = QUOTED.sub(b"\n", message) if b">From " in message else message
+    return unquoted.partition(b"\n")[2]
+
+
+def split(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the messages of an mbox, each with its envelope line and no more bytes than are allowed."""
+    message = bytearray()
+    for piece, ends in pieces(stream):
+        message += piece[: LARGEST_MESSAGE - len(message)]
+        if ends:
+            yield bytes(message)
+            message.clear()
+
+
+def pieces(stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield an mbox in pieces, separators removed, and with each piece whether its message ends there."""
+    held = b""
+    while block := stream.read(BLOCK):
+        held += block
+        start = 0
+        for separator in SEPARATOR.finditer(held):
+            yield held[start : separator.start() + 1], True
+            start = separator.end()
+        kept = max(start, len(held) - LONGEST_PARTIAL_SEPARATOR)
+        yield held[start:kept], False
+        held = held[kept:]
+    yield without_last_blank_line(held), True
+
+
+def without_last_blank_line(text: bytes) -> bytes:
+    """Remove the blank line at the end, if there is one."""
+    for blank_line in (b"\r\n", b"\n"):
+        if text.endswith(b"\n" + blank_line):
+            return text.removesuffix(blank_line)
+    return text

@@ -1,0 +1,206 @@
+"""Mail in German, French and Spanish, ham and spam."""
+
+from ..grammar import odds
+from ..topic import FLYER, LETTER, WESTERN, Topic
+
+FILES = odds(("", 88), ("pdf", 9), ("docx", 3))
+BAIT = odds(("", 88), ("zip", 7), ("pdf", 5))
+
+GERMAN_SLOTS = {
+    "percent": "{d} %|{d}0 %|1{d} Prozent",
+    "tag": "Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag",
+    "betrag": "{d}{d} €|{d}{d}0 Euro|{d}.{d}00 €|{d}{d},{d}0 Euro",
+    "sache": "die Rechnung|der Entwurf|das Angebot|der Vertrag|das Protokoll|die Übersetzung",
+    "wer": "Käthe|Jörg|die Großmutter|der Vermieter|unser Büro|Frau Schönfeld",
+}
+GERMAN_HAM = Topic(
+    name="german letters",
+    weight=1,
+    subjects=(
+        "{Treffen|Frühstück|Probe} am {tag}",
+        "{sache}",
+        "{Grüße|Neues} aus {town}",
+        "Rückfrage: {sache}",
+        "{wer} lässt grüßen",
+    ),
+    sentences=(
+        "{vielen|herzlichen} Dank für {deine|die} {schnelle Antwort|schönen Grüße|Unterlagen}.",
+        "{wer} {kommt|fährt} am {tag} {nach Hause|zu uns|nach {town}} und {freut sich schon|bringt Kuchen mit}.",
+        "{sache} {ist fertig|liegt im Büro|kommt spätestens am {tag}}.",
+        "{Könntest du|Würdest du} bitte bis {tag} {drüberlesen|zurückrufen|Bescheid geben}?",
+        "Die Kosten von {betrag} {übernimmt|zahlt} {wer}, {der Rest ist geschenkt|Überweisung genügt}.",
+        "Das Wetter ist {schön|scheußlich}, {wir waren schwimmen|die Äpfel sind reif|der Garten blüht}.",
+        "Am {tag} {müssen wir|können wir} über {das Geld|die Gebühren|den Kredit für das Dach} {reden|entscheiden}.",
+        "Für die {Prüfung|Reise|Aufführung} {fehlen noch|brauchen wir} {d} {Stühle|Unterschriften|Fahrkarten}.",
+    ),
+    slots=GERMAN_SLOTS,
+    length=(2, 5),
+    greetings=("Liebe Kollegen,", "Hallo {me},", "Guten {Morgen|Tag},", "Hallo zusammen,", ""),
+    closings=("Viele Grüße", "Herzliche Grüße", "Schöne Grüße", "Bis {tag}", ""),
+    charsets=WESTERN,
+    attachments=FILES,
+    circle="german",
+)
+GERMAN_SPAM = Topic(
+    name="german offers",
+    weight=1,
+    subjects=(
+        "{Kredit|Sofortgeld} über {betrag} {bewilligt|ohne Prüfung}",
+        "Sie haben gewonnen: {betrag}",
+        "{Letzte Mahnung|Rechnung} {ref}",
+        "Ihr {Postfach|Konto} {läuft ab|wird gesperrt}",
+        "{Abnehmen|Schlafen} ohne Mühe",
+    ),
+    sentences=(
+        "{Glückwunsch|Herzlichen Glückwunsch}, Ihre Adresse {wurde gezogen|hat {betrag} gewonnen}.",
+        "Kredite bis {betrag} ohne {Auskunft|Prüfung|Gebühren}, {sofort|noch heute} auf Ihrem Konto.",
+        "Bitte {bestätigen|prüfen} Sie {Ihr Postfach|Ihre Kontodaten|die Überweisung} {in {d} Stunden|sofort}.",
+        "{sache} {finden Sie|ist} im Anhang, {zahlen Sie|überweisen Sie} {betrag} {bis {tag}|umgehend}.",
+        "Natürliche {Kapseln|Tropfen} für {besseren Schlaf|schöne Haut|weniger Gewicht}, heute {percent} günstiger.",
+        "Verdienen Sie {betrag} {pro Tag|pro Woche} von zu Hause, {ohne Vorkenntnisse|garantiert}.",
+        "Dieses Angebot {gilt|läuft} nur bis {tag}, {jetzt bestellen|greifen Sie zu}.",
+    ),
+    slots=GERMAN_SLOTS,
+    length=(2, 5),
+    greetings=("Sehr geehrter Kunde,", "Guten Tag,", "Hallo {me},", "Lieber Gewinner,"),
+    closings=("Ihr Kundendienst", "Mit freundlichen Grüßen", "Ihr {brand} Team", ""),
+    links=("{Jetzt|Hier} {bestätigen|bestellen|anmelden}", "Zum Angebot"),
+    shapes=FLYER,
+    charsets=WESTERN,
+    attachments=BAIT,
+    circle="german",
+    brands=("Sofortkredit Süd", "Gewinnzentrale", "Vitalkräuter", "Kundenservice"),
+)
+FRENCH_SLOTS = {
+    "percent": "{d} %|{d}0 %|1{d} %",
+    "jour": "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
+    "somme": "{d}{d} €|{d}{d}0 euros|{d} 000 €|{d}{d},{d}0 €",
+    "chose": "la facture|le devis|le compte rendu|le contrat|la traduction|le programme",
+    "qui": "Élodie|mamie|François|le propriétaire|notre bureau|Hélène",
+}
+FRENCH_HAM = Topic(
+    name="french letters",
+    weight=1,
+    subjects=(
+        "{Réunion|Dîner|Répétition} de {jour}",
+        "{chose}",
+        "Des nouvelles de {town}",
+        "{Dernière|Petite} question sur {chose}",
+        "À {jour} ?",
+    ),
+    sentences=(
+        "Merci {beaucoup|encore} pour {ta réponse|les photos|ton aide}.",
+        "{qui} {arrive|rentre} {jour} {matin|soir} et {t'embrasse|apporte le gâteau|cherche les clés}.",
+        "{chose} est {prête|à relire|sur la table|en pièce jointe}, {dis-moi ce que tu en penses|rien ne presse}.",
+        "On se voit {jour} à {d} h {|chez {qui}|devant le théâtre} ?",
+        "Il reste {somme} à payer pour {la location|le voyage|les billets}, {qui} s'en occupe.",
+        "L'été a été {long|très chaud}, les {pêches|tomates} sont {déjà mûres|délicieuses}.",
+        "La banque propose un prêt à {percent} pour {la toiture|l'école|la maison}, {à discuter|c'est élevé}.",
+        "Peux-tu {rappeler|prévenir} {qui} avant {jour} ?",
+    ),
+    slots=FRENCH_SLOTS,
+    length=(2, 5),
+    greetings=("Bonjour {me},", "Chère équipe,", "Salut,", "Bonjour à tous,", ""),
+    closings=("Bien à toi", "Amitiés", "Bises", "À bientôt", "Cordialement"),
+    charsets=WESTERN,
+    attachments=FILES,
+    circle="french",
+)
+FRENCH_SPAM = Topic(
+    name="french offers",
+    weight=1,
+    subjects=(
+        "Félicitations, vous avez gagné {somme}",
+        "Crédit {immédiat|accepté} : {somme}",
+        "Votre {colis|boîte|compte} {est bloqué|arrive à échéance}",
+        "Facture {impayée|n° {ref}}",
+        "Montres à {percent}",
+    ),
+    sentences=(
+        "Félicitations, votre adresse a {gagné|été tirée au sort pour} {somme}.",
+        "Nous {accordons|offrons} des crédits de {somme} à {somme} {sans justificatif|en {d} heures}.",
+        "Votre colis {ref} est {bloqué|retenu}, {réglez|payez} {somme} de frais {avant {jour}|aujourd'hui}.",
+        "Veuillez {confirmer|vérifier} {votre compte|votre mot de passe|vos coordonnées} {sous {d} heures|vite}.",
+        "Gagnez {somme} par {jour|semaine} à la maison, {sans expérience|c'est garanti}.",
+        "{chose} est en pièce jointe, {merci de régler|dernier rappel} avant {jour}.",
+        "Offre {spéciale|limitée} : {remède naturel|montres de luxe|gélules minceur} à {somme}, livraison gratuite.",
+    ),
+    slots=FRENCH_SLOTS,
+    length=(2, 5),
+    greetings=("Cher client,", "Bonjour,", "Bonjour {me},", "Cher gagnant,"),
+    closings=("Le service client", "L'équipe {brand}", "Cordialement", ""),
+    links=("{Cliquez ici|Confirmer|Commander}", "Voir l'offre"),
+    shapes=FLYER,
+    charsets=WESTERN,
+    attachments=BAIT,
+    circle="french",
+    brands=("Crédit Étoile", "Loterie Générale", "Santé Verte", "Service Colis"),
+)
+SPANISH_SLOTS = {
+    "percent": "{d} %|{d}0 %|1{d} %",
+    "dia": "lunes|martes|miércoles|jueves|viernes|sábado|domingo",
+    "suma": "{d}{d} €|{d}{d}0 euros|{d}.000 euros|{d}{d},{d}0 €",
+    "cosa": "la factura|el presupuesto|el contrato|la traducción|el calendario|el informe",
+    "quien": "Begoña|la abuela|Íñigo|el casero|nuestra oficina|Lucía",
+}
+SPANISH_HAM = Topic(
+    name="spanish letters",
+    weight=1,
+    subjects=(
+        "{Reunión|Cena|Ensayo} del {dia}",
+        "{cosa}",
+        "Noticias de {town}",
+        "¿{dia} por la {mañana|tarde}?",
+        "Duda sobre {cosa}",
+    ),
+    sentences=(
+        "Muchas gracias por {tu respuesta|las fotos|la ayuda}.",
+        "{quien} {llega|vuelve} el {dia} y {trae tortilla|manda recuerdos|busca las llaves}.",
+        "{cosa} {está lista|falta por firmar|va adjunta}, {dime qué te parece|sin prisa}.",
+        "¿{Quedamos|Nos vemos} el {dia} a las {d}{| en casa de {quien}}?",
+        "Quedan {suma} por pagar {del viaje|de las entradas|del alquiler}, {lo hace {quien}|el banco ya lo sabe}.",
+        "Aquí hace {mucho frío|un sol precioso}, {los niños están bien|mañana iremos a la montaña}.",
+        "El préstamo para {el tejado|la furgoneta} {sale al|está al} {percent}, {hablamos|demasiado caro}.",
+        "{Llámame|Escríbeme} {esta noche|cuando puedas}.",
+    ),
+    slots=SPANISH_SLOTS,
+    length=(2, 5),
+    greetings=("Hola {me}:", "Queridos compañeros:", "Hola,", "Buenos días,", ""),
+    closings=("Un abrazo", "Saludos", "Besos", "Hasta el {dia}", ""),
+    charsets=WESTERN,
+    attachments=FILES,
+    circle="spanish",
+    shapes=LETTER,
+)
+SPANISH_SPAM = Topic(
+    name="spanish offers",
+    weight=1,
+    subjects=(
+        "¡Enhorabuena! Ha ganado {suma}",
+        "Préstamo de {suma} {aprobado|en {d} horas}",
+        "Su {buzón|cuenta|paquete} {está bloqueado|caduca hoy}",
+        "Factura {pendiente|n.º {ref}}",
+        "Trabaje desde casa",
+    ),
+    sentences=(
+        "Su dirección {ha ganado|fue elegida para recibir} {suma} en {el sorteo|la lotería}.",
+        "Ofrecemos préstamos de {suma} a {suma} sin {aval|papeles|comisión}, {dinero hoy|en {d} horas}.",
+        "Su paquete {ref} está {retenido|en aduana}, pague {suma} {antes del {dia}|hoy mismo}.",
+        "{Confirme|Verifique} {su clave|su buzón|sus datos} {ahora|en {d} horas} o {pierde la cuenta|queda fuera}.",
+        "Gane {suma} {al día|a la semana} desde casa, {sin experiencia|garantizado}.",
+        "Adjuntamos {cosa}, {pague|abone} {suma} {cuanto antes|antes del {dia}}.",
+        "Oferta {única|especial}: {pastillas naturales|relojes de lujo|té adelgazante} con envío gratis.",
+    ),
+    slots=SPANISH_SLOTS,
+    length=(2, 5),
+    greetings=("Estimado cliente:", "Hola {me}:", "Estimado ganador:", "Buenos días:"),
+    closings=("Atención al cliente", "El equipo de {brand}", "Atentamente", ""),
+    links=("{Pulse aquí|Confirmar|Comprar}", "Ver la oferta"),
+    shapes=FLYER,
+    charsets=WESTERN,
+    attachments=BAIT,
+    circle="spanish",
+    brands=("Crédito Fácil", "Sorteo Español", "Salud Única", "Correo Rápido"),
+)
+HAM = {"german": GERMAN_HAM, "french": FRENCH_HAM, "spanish": SPANISH_HAM}
+SPAM = {"german": GERMAN_SPAM, "french": FRENCH_SPAM, "spanish": SPANISH_SPAM}

@@ -1,0 +1,80 @@
+"""Conversations: letters that were drawn are kept for a while, and some later ones answer them."""
+
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from email.utils import format_datetime
+from random import Random
+
+from .compose import Letter
+from .draft import plain
+from .form import Plan
+from .grammar import pick
+from .people import Person
+from .topic import Topic
+
+REPLY_SHARE = 0.35
+KEPT_LETTERS = 12  # of each topic
+QUOTED_LINES = 14
+KEPT_REFERENCES = 8  # identifiers a reply repeats of its thread
+
+INTRODUCTIONS = {
+    "english": "On {date}, {name} wrote:",
+    "german": "Am {date} schrieb {name}:",
+    "french": "Le {date}, {name} a écrit :",
+    "spanish": "El {date}, {name} escribió:",
+    "russian": "{date}, {name} пишет:",
+    "japanese": "{date}、{name}のメール:",
+    "chinese": "{date}，{name}写道：",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A letter that may be answered."""
+
+    message_id: str
+    references: tuple[str, ...]
+    subject: str
+    text: str
+    name: str
+    date: str
+    settled: Mapping[str, str]
+
+
+class Threads:
+    """The letters of acquaintances that are still fresh."""
+
+    def __init__(self) -> None:
+        """Start without letters."""
+        self.fresh: dict[str, deque[Earlier]] = defaultdict(lambda: deque(maxlen=KEPT_LETTERS))
+
+    def keep(self, plan: Plan, letter: Letter) -> None:
+        """Keep a letter so that somebody may answer it; an invitation is answered otherwise."""
+        if letter.bodies[-1].subtype == "calendar":
+            return
+        earlier = Earlier(
+            message_id=letter.message_id,
+            references=tuple(dict(letter.headers).get("References", "").split()),
+            subject=letter.subject,
+            text="\n".join(plain(plan.words).rstrip().split("\n")[:QUOTED_LINES]),
+            name=plan.sender.name,
+            date=format_datetime(letter.date),
+            settled=plan.words.settled,
+        )
+        self.fresh[plan.topic.name].append(earlier)
+
+    def draw(self, topic: Topic, sender: Person, rng: Random) -> Earlier | None:
+        """Draw the letter the sender answers, if any: one on the same topic that somebody else wrote."""
+        others = [earlier for earlier in self.fresh[topic.name] if earlier.name != sender.name]
+        return pick(others, rng) if others and rng.random() < REPLY_SHARE else None
+
+
+def answer(plan: Plan, earlier: Earlier) -> Plan:
+    """Make the plan an answer: the earlier subject, its text quoted, its identifiers referred to."""
+    introduction = INTRODUCTIONS[plan.language].format(date=earlier.date, name=earlier.name)
+    subject = earlier.subject if earlier.subject.startswith("Re: ") else f"Re: {earlier.subject}"
+    words = replace(plan.words, subject=subject, quoted=f"{introduction}\n{earlier.text}")
+    chain = (*earlier.references[-KEPT_REFERENCES:], earlier.message_id)
+    references = (("In-Reply-To", earlier.message_id), ("References", "\n ".join(chain)))
+    return replace(plan, words=words, headers=references + plan.headers)

@@ -1,0 +1,113 @@
+"""From a message to its features: readable names, hashed to buckets.
+
+A feature is `kind:value` (`word:offer`, `pair:limited time`, `sender:mail.example`). What is stored are bucket numbers
+only; the names come back when a message is explained, because the message is there then. Each kind is a file here and
+is switched on and off by the `Spec`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priory.features.attachments import attachments
+from priory.features.facts import facts
+from priory.features.found import Found
+from priory.features.grams import header_grams, text_grams
+from priory.features.header_words import header_words
+from priory.features.links import links
+from priory.features.markup import markup
+from priory.features.patterns import pattern_matches
+from priory.features.sections import Sections
+from priory.features.sender import sender
+from priory.features.words import pairs, triples, words
+from priory.kernels import Buckets, kind_seed, pack, unpack
+from priory.message import Message
+
+__all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"]
+
+#: Changes whenever the same message would give other buckets: a journal of another version cannot be added to.
+VERSION: Final = 1
+
+Find = Callable[[Sections, int, int], Iterator[Found]]
+
+_FINDERS: Final[dict[str, Find]] = {
+    "word": words,
+    "pair": pairs,
+    "triple": triples,
+    "header": header_words,
+    "sender": sender,
+    "fact": facts,
+    "link": links,
+    "markup": markup,
+    "attachment": attachments,
+    "gram": text_grams,
+    "header-gram": header_grams,
+}
+#: All kinds, in the order in which a journal stores them; a new kind is added at the end.
+KINDS: Final = (*_FINDERS, "pattern")
+_SEEDS: Final = {kind: kind_seed(kind.encode()) for kind in KINDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Which kinds of features are drawn from a message, the user's patterns, and the number of buckets (2^bits)."""
+
+    kinds: frozenset[str] = frozenset(KINDS) - {"triple"}
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    bits: int = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The features of a message: distinct buckets in order, kind after kind, and where each was found."""
+
+    buckets: Buckets
+    offsets: NDArray[np.int64]  #: kind i of KINDS has buckets[offsets[i]:offsets[i + 1]]
+    found: tuple[tuple[Found, ...], ...]  #: per kind; empty for features that come from the journal
+
+    def __len__(self) -> int:
+        return len(self.buckets)
+
+
+def extract(message: Message, spec: Spec) -> Features:
+    """Return the features of a message.
+
+    >>> from priory.message import parse
+    >>> features = extract(parse(b"Subject: hello\\n\\nCheap watches, cheap pills"), Spec(kinds=frozenset({"word"})))
+    >>> len(features)
+    3
+    """
+    sections = Sections(message)
+    found = tuple(tuple(_find(kind, sections, spec)) for kind in KINDS)
+    return Features(*_distinct(found, spec.bits), found)
+
+
+def _find(kind: str, sections: Sections, spec: Spec) -> Iterator[Found]:
+    if kind not in spec.kinds:
+        return iter(())
+    if kind == "pattern":
+        return pattern_matches(sections, spec.patterns, _SEEDS[kind], spec.bits)
+    return _FINDERS[kind](sections, _SEEDS[kind], spec.bits)
+
+
+def _distinct(found: tuple[tuple[Found, ...], ...], bits: int) -> tuple[Buckets, NDArray[np.int64]]:
+    """Return the buckets of each kind sorted and once each, all in one sort: the kind stands above the bucket."""
+    arrays = [(each.buckets, kind) for kind, several in enumerate(found) for each in several]
+    keys = np.concatenate([buckets | np.uint32(kind << bits) for buckets, kind in arrays] or [np.empty(0, np.uint32)])
+    keys.sort()
+    once = keys[np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))] if len(keys) else keys
+    edges = np.arange(len(KINDS) + 1, dtype=np.uint32) << np.uint32(bits)
+    return once & np.uint32((1 << bits) - 1), np.searchsorted(once, edges).astype(np.int64)
+
+
+def packed(features: Features, bits: int) -> bytes:
+    """Return the features as the journal stores them."""
+    return pack(features.buckets, features.offsets, bits)
+
+
+def unpacked(blob: bytes, bits: int) -> Features:
+    """Return the features that `packed` wrote; bytes that cannot be that raise ValueError."""
+    return Features(*unpack(blob, len(KINDS), bits), ())

@@ -1,0 +1,60 @@
+"""Where the features of one kind were found in one section of a message."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from priory.features.sections import Section
+from priory.kernels import Buckets, Positions, value_buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Occurrences: the bucket of each, and the bytes of the section it covers. A feature may occur many times."""
+
+    section: Section
+    buckets: Buckets
+    starts: Positions | Sequence[int]
+    ends: Positions | Sequence[int]
+    value: Callable[[int], str]  #: the readable value of occurrence i; only explanations ask
+
+
+def found_at(section: Section, buckets: Buckets, starts: Positions, ends: Positions) -> Found:
+    """Return occurrences whose value is the folded text they cover, its words joined by one space."""
+
+    def value(i: int) -> str:
+        return " ".join(section.folded[starts[i] : ends[i]].decode("utf-8", "replace").split())
+
+    return Found(section, buckets, starts, ends, value)
+
+
+def found_values(section: Section, entries: list[tuple[bytes, int, int]], seed: int, bits: int) -> Found:
+    """Return occurrences from (value, start, end) entries, for kinds whose values are made, not cut out."""
+    values = [value for value, _, _ in entries]
+    starts, ends = [start for _, start, _ in entries], [end for _, _, end in entries]
+    return Found(section, value_buckets(values, seed, bits), starts, ends, lambda i: values[i].decode())
+
+
+def line_spans(text: bytes) -> list[tuple[int, int]]:
+    """Return where each line begins and ends.
+
+    >>> line_spans(b"ab\\nc")
+    [(0, 2), (3, 4)]
+    """
+    spans = []
+    at = 0
+    for line in text.split(b"\n"):
+        spans.append((at, at + len(line)))
+        at += len(line) + 1
+    return spans
+
+
+def listing(name: str, entries: Iterable[tuple[str, str]], seed: int, bits: int) -> Found:
+    """Return facts that stand nowhere in the message as such: a section of their own, one line each.
+
+    An entry is a line as shown and the feature's value; entries with the same line share it.
+    """
+    values = [(line.encode("utf-8", "replace"), value.encode("utf-8", "replace")) for line, value in entries]
+    lines = list(dict.fromkeys(line for line, _ in values))
+    shown = b"\n".join(lines)
+    spans = dict(zip(lines, line_spans(shown), strict=False))
+    return found_values(Section(name, shown, shown), [(value, *spans[line]) for line, value in values], seed, bits)

@@ -1,0 +1,39 @@
+"""Byte n-grams: six bytes in a row, wherever they stand.
+
+They need no idea of words, so they see through obfuscation and work for scripts that write no spaces. Half of them,
+chosen by their hash, carry the same information as all (docs/decisions/features.md).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from priory.features.found import Found, found_at
+from priory.features.sections import Section, Sections
+from priory.kernels import grams
+
+LENGTH: Final = 6
+ONE_IN: Final = 2
+MOST_HEADERS: Final = 3_000
+MOST_PART_HEADERS: Final = 500
+MOST_TEXT: Final = 3_000
+
+
+def _find(section: Section, most: int, seed: int, bits: int) -> Found:
+    buckets, starts = grams(section.shown[:most], LENGTH, ONE_IN, seed, bits)
+    found = found_at(section, buckets, starts, starts + LENGTH)
+
+    def value(i: int) -> str:
+        return repr(section.shown[starts[i] : starts[i] + LENGTH].decode("utf-8", "replace"))
+
+    return Found(found.section, found.buckets, found.starts, found.ends, value)
+
+
+def text_grams(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+    """Find n-grams of the visible text."""
+    yield _find(sections.text, MOST_TEXT, seed, bits)
+
+
+def header_grams(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+    """Find n-grams of the headers, those of the parts included: how a mail was made and which way it came."""
+    yield _find(sections.headers, MOST_HEADERS, seed, bits)
+    yield _find(sections.part_headers, MOST_PART_HEADERS, seed, bits)

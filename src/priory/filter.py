@@ -1,0 +1,277 @@
+"""The filter: where the stages meet. Check, learn, forget, explain."""
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+
+from priory.bayes import Calibration, PresenceBayes
+from priory.decision import UNSURE, Costs, decide, thresholds
+from priory.explanation import Explanation, coloured, evidence
+from priory.features import KINDS, VERSION, Features, Spec, extract, packed
+from priory.journal import Change, Journal, JournalError, Lesson, View
+from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
+from priory.message import Message, parse
+from priory.scoring import Score, calibrations, held_out_scores, scores
+from priory.verdict import Claim, Verdict
+
+GROUP: Final = 500  #: messages that bulk learning makes durable together
+#: How much each kind of feature counts; measured in docs/decisions/features.md.
+WEIGHTS: Final[Mapping[str, float]] = {
+    "word": 0.5,
+    "pair": 0.5,
+    "triple": 0.5,
+    "header": 0.5,
+    "sender": 0.1,
+    "fact": 0.2,
+    "link": 0.2,
+    "markup": 0.1,
+    "attachment": 0.1,
+    "gram": 0.3,
+    "header-gram": 2.0,
+    "pattern": 1.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything that can be set about a filter."""
+
+    costs: Costs = field(default_factory=Costs)
+    spec: Spec = field(default_factory=Spec)
+    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
+    smoothing: float = 0.01
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order of the cost matrix; with two of them, verdicts are about the second."""
+        return self.costs.labels
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
+
+    outcome: str
+    digest: str
+    was: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a filter has learned, and how it reads scores."""
+
+    lessons: Mapping[str, int]
+    changes: int
+    buckets_used: int
+    buckets: int
+    held_out: int
+    calibration: Calibration
+    thresholds: Mapping[str, float]
+    journal_bytes: int
+
+
+class Filter:
+    """A filter and the journal it has learned from, in a folder."""
+
+    def __init__(self, home: Path, options: Options) -> None:
+        self.home = home
+        self.options = options
+        self._model = PresenceBayes(tuple(options.weights[kind] for kind in KINDS), options.smoothing)
+        self.journal = Journal.open(home / "journal.sqlite", VERSION, options.spec.bits)
+        self._spec = Spec(options.spec.kinds, options.spec.patterns, self.journal.bits)
+        self._view = View(self.journal, options.labels, home / "counts")
+        self._lines: tuple[int, list[Calibration]] = (-1, [])
+
+    @classmethod
+    def open(cls, home: Path | str, options: Options | None = None) -> Self:
+        """Open the filter in a folder; a folder that is not there is made.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     filter.check(b"Subject: hello\\n\\nHow are you?").label
+        'unsure'
+        """
+        home = Path(home)
+        try:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(f"{home} cannot be made: {error.strerror}. Name another home.") from None
+        return cls(home, options or Options())
+
+    def close(self) -> None:
+        """Write a snapshot if one is due, and let go of the files."""
+        self._view.save_if_due()
+        self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.journal.close()
+
+    def check(self, raw: bytes) -> Verdict:
+        """Return what is to be said about a message."""
+        message = parse(raw)
+        features = extract(message, self._spec)
+        return self._verdict(message, features, self._scores(features))
+
+    def explain(self, raw: bytes) -> Explanation:
+        """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
+        message = parse(raw)
+        features = extract(message, self._spec)
+        scores = self._scores(features)
+        verdict = self._verdict(message, features, scores)
+        about = scores[self.options.labels.index(verdict.about)]
+        return Explanation(verdict, coloured(features, about.terms))
+
+    def learn(self, raw: bytes, label: str, source: str = "", user: str = "") -> Learned:
+        """Teach the filter what a message is; durable when this returns.
+
+        Teaching the same twice changes nothing; teaching another label turns the lesson round.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     [filter.learn(b"Subject: hello", label).outcome for label in ("ham", "ham", "spam")]
+        ['learned', 'known', 'relearned']
+        """
+        (learned,), = self.learn_many([(raw, label, source)], user)
+        return learned
+
+    def learn_many(
+        self, lessons: Iterable[tuple[bytes, str, str]], user: str = "", group: int = GROUP
+    ) -> Iterator[list[Learned]]:
+        """Learn (raw, label, source) after (raw, label, source); yield what is durable, group by group."""
+        rest = iter(lessons)
+        while several := list(islice(rest, group)):
+            ready = [self._prepared(*lesson) for lesson in several]
+            with self._changing():
+                done = [self._learn(*each, user) for each in ready]
+            yield done
+
+    def forget(self, message: bytes, user: str = "") -> str | None:
+        """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none."""
+        digest = message if len(message) == 32 else parse(message).digest
+        with self._changing():
+            change = self.journal.forget(digest, user)
+            if change:
+                self._view.apply(change)
+        return change.label if change else None
+
+    def merge(self, other: Journal) -> dict[str, int]:
+        """Take in the lessons of another journal, none of them twice."""
+        if other.bits != self.journal.bits:
+            raise JournalError(f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}.")
+        unknown = set(other.tally()) - set(self.options.labels)
+        if unknown:
+            raise JournalError(f"{other.path} has labels this filter does not know: {', '.join(sorted(unknown))}.")
+        with self._changing():
+            done = self.journal.merge(other.lessons())
+            self._view.catch_up()
+        self._view.save()
+        return done
+
+    def rebuild(self) -> None:
+        """Check the journal from end to end, and build the counts from it anew."""
+        self.journal.check()
+        self._view.rebuild()
+
+    def stats(self) -> Stats:
+        """Return what has been learned and how scores are read."""
+        self._view.refresh()
+        tally = self.journal.tally()
+        counts = self._view.counts
+        return Stats(
+            lessons={label: tally.get(label, 0) for label in self.options.labels},
+            changes=self.journal.position()[0],
+            buckets_used=int(counts.table.any(axis=1).sum()),
+            buckets=len(counts.table),
+            held_out=int(counts.held_out[0].sum()),
+            calibration=self._calibrations()[0],
+            thresholds=thresholds(self.options.costs),
+            journal_bytes=self.journal.path.stat().st_size,
+        )
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change journal and counts together; if the journal cannot follow, the counts go back with it."""
+        try:
+            with self.journal.writing():
+                self._view.catch_up()
+                yield
+                change = self.journal.position()[0]
+        except BaseException:
+            self._view.invalidate()
+            raise
+        self._view.change = change
+        self._view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
+
+    def _prepared(self, raw: bytes, label: str, source: str) -> tuple[Message, Features, str, str]:
+        if label not in self.options.labels:
+            raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
+        message = parse(raw)
+        return message, extract(message, self._spec), label, source
+
+    def _learn(self, message: Message, features: Features, label: str, source: str, user: str) -> Learned:
+        was = self.journal.label_of(message.digest, user)
+        if was == label:
+            return Learned("known", message.digest.hex(), was)
+        change = self.journal.forget(message.digest, user) if was else None
+        if change:
+            self._view.apply(change)
+        scores = held_out_scores(features, self._view.counts, self._model)
+        held_out = None if scores is None else scores.tobytes()
+        lesson = Lesson(message.digest, label, packed(features, self._spec.bits), held_out, user, source,
+                        message.sender_domain, time.time())  # fmt: skip
+        self.journal.learn(lesson)
+        self._view.apply(Change(1, label, lesson.features, held_out))
+        return Learned("relearned" if was else "learned", message.digest.hex(), was)
+
+    def _calibrations(self) -> list[Calibration]:
+        """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
+        if self._lines[0] != self._view.generation:
+            self._lines = (self._view.generation, calibrations(self._view.counts))
+        return self._lines[1]
+
+    def _scores(self, features: Features) -> list[Score]:
+        self._view.refresh()
+        if np.count_nonzero(self._view.counts.totals) < 2:
+            n = len(self.options.labels)
+            return [Score(-math.log(n - 1), np.zeros(len(features))) for _ in range(n)]
+        return scores(features, self._view.counts, self._model, self._calibrations())
+
+    def _verdict(self, message: Message, features: Features, scores: list[Score]) -> Verdict:
+        labels, costs = self.options.labels, self.options.costs
+        claims = {
+            label: Claim(label, score.log_odds, score.prior, cache(partial(evidence, features, score)))
+            for label, score in zip(labels, scores, strict=True)
+        }
+        probabilities = [claim.probability for claim in claims.values()]
+        reason = self._why_not()
+        return Verdict(
+            label=UNSURE if reason else decide(probabilities, costs),
+            about=labels[1] if len(labels) == 2 else labels[int(np.argmax(probabilities))],
+            claims=claims,
+            thresholds=thresholds(costs),
+            expected_costs=costs.expected(probabilities),
+            digest=message.digest.hex(),
+            reason=reason,
+        )
+
+    def _why_not(self) -> str:
+        """Why nothing can be said about any message, if so."""
+        missing = [label for label, n in zip(self.options.labels, self._view.counts.totals, strict=True) if n == 0]
+        if len(self.options.labels) - len(missing) >= 2:
+            return ""
+        return f"no {' and no '.join(missing)} has been learned yet in {self.home}"

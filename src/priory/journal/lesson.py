@@ -1,0 +1,31 @@
+"""The values that go in and out of a journal."""
+
+from dataclasses import dataclass
+
+
+class JournalError(Exception):
+    """A journal cannot be used; the text says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One learned message: what a person said it is, and its packed features, of which no word can be read."""
+
+    digest: bytes
+    label: str
+    features: bytes
+    held_out: bytes | None = None  #: the scores it had just before it was learned, if there were any
+    user: str = ""
+    source: str = ""
+    sender: str = ""
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one change means for counts: a label's message comes or goes."""
+
+    sign: int
+    label: str
+    features: bytes
+    held_out: bytes | None

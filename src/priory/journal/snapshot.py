@@ -1,0 +1,81 @@
+"""A snapshot of the counts: a file that is mapped into memory, not read, and that can always be made again.
+
+A snapshot is written beside the old one and takes its place at once, so a reader has the old or the new, never a half.
+It names its journal, its labels and the change it stands at; whatever does not fit is not used, and the counts are
+built from the journal instead.
+"""
+
+import json
+import mmap
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from priory.bayes import Counts
+from priory.bayes.counts import N_BINS, contrasts
+
+_MAGIC: Final = b"priory counts 1\n"
+_HEAD_BYTES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Counts as they stood at a change."""
+
+    counts: Counts
+    change: int
+
+
+def save_snapshot(path: Path, snapshot: Snapshot, journal_id: str, labels: Sequence[str]) -> None:
+    """Write a snapshot in place of the one that is there; the bytes depend on what was learned alone."""
+    counts = snapshot.counts
+    fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.table)}
+    head = _MAGIC + json.dumps({**fits, "change": snapshot.change}, sort_keys=True).encode() + b"\n"
+    if len(head) > _HEAD_BYTES:
+        raise ValueError("too many labels for a snapshot")
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            file.write(head.ljust(_HEAD_BYTES, b"\0"))
+            for array in (counts.totals, counts.held_out, counts.table):
+                file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int) -> Snapshot | None:
+    """Map a snapshot into memory, copied on write; None if there is none that fits."""
+    try:
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError):
+        return None
+    head = mapped[:_HEAD_BYTES].rstrip(b"\0")
+    try:
+        said = json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {}
+        change = said.pop("change")
+    except (ValueError, KeyError):
+        return None
+    if said != {"journal": journal_id, "labels": list(labels), "buckets": 1 << bits}:
+        return None
+    return _view(mapped, change, len(labels), bits)
+
+
+def _view(mapped: mmap.mmap, change: int, n_labels: int, bits: int) -> Snapshot | None:
+    """The three arrays of a mapped snapshot, where they lie."""
+    shape = (len(contrasts(n_labels)), N_BINS, 2)
+    sizes = [8 * n_labels, 8 * shape[0] * shape[1] * 2, 4 * n_labels << bits]
+    if len(mapped) != _HEAD_BYTES + sum(sizes):
+        return None
+    at = _HEAD_BYTES
+    totals = np.frombuffer(mapped, np.int64, n_labels, at)
+    held_out = np.frombuffer(mapped, np.int64, sizes[1] // 8, at + sizes[0]).reshape(shape)
+    table = np.frombuffer(mapped, np.uint32, n_labels << bits, at + sizes[0] + sizes[1]).reshape(-1, n_labels)
+    return Snapshot(Counts(table, totals, held_out), change)

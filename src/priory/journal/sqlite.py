@@ -1,0 +1,261 @@
+"""The journal as an SQLite database in WAL mode: readers never wait for the writer, one writer at a time."""
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from priory.journal.lesson import Change, JournalError, Lesson
+
+FORMAT: Final = 1
+APPLICATION_ID: Final = 0x50524A4C
+_MAGIC: Final = b"SQLite format 3\0"
+_SCHEMA: Final = f"""
+CREATE TABLE journal (
+  id TEXT NOT NULL,                 -- tells this journal's snapshots from others
+  features_version INTEGER NOT NULL,
+  bits INTEGER NOT NULL,
+  change INTEGER NOT NULL,          -- the number of the last change
+  settled INTEGER NOT NULL          -- lessons forgotten up to this change are gone from the list below
+);
+CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TABLE lessons (
+  change INTEGER PRIMARY KEY,
+  digest BLOB NOT NULL,
+  user TEXT NOT NULL,
+  label TEXT NOT NULL,
+  time REAL NOT NULL,
+  source TEXT NOT NULL,
+  sender TEXT NOT NULL,
+  held_out BLOB,
+  features BLOB NOT NULL,
+  UNIQUE (digest, user)
+);
+CREATE TABLE forgotten (
+  change INTEGER PRIMARY KEY,
+  learned INTEGER NOT NULL,
+  label TEXT NOT NULL,
+  held_out BLOB,
+  features BLOB NOT NULL
+);
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT};
+"""
+_LESSON: Final = "digest, label, features, held_out, user, source, sender, time"
+
+
+class Journal:
+    """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, wait_s: float) -> None:
+        self.path = path
+        self._db = connection
+        self._wait_s = wait_s
+        self.id, self.features_version, self.bits = self._row("SELECT id, features_version, bits FROM journal")
+
+    @classmethod
+    def open(cls, path: Path, features_version: int, bits: int, wait_s: float = 10.0) -> Self:
+        """Open a journal, or make one where there is no file. A file that is none is refused and left as it is."""
+        _refuse_foreign(path)
+        with _errors_named(path, wait_s):
+            connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            _create(connection, features_version, bits)
+            _refuse_unknown(path, connection)
+            journal = cls(path, connection, wait_s)
+        if journal.features_version != features_version:
+            connection.close()
+            raise JournalError(
+                f"{path} holds features of version {journal.features_version}, this Priory makes version "
+                f"{features_version}: learn the mail anew into another home."
+            )
+        return journal
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def _row(self, sql: str, *values: object) -> tuple[object, ...]:
+        with _errors_named(self.path, self._wait_s):
+            row: tuple[object, ...] | None = self._db.execute(sql, values).fetchone()
+        if row is None:
+            raise JournalError(f"{self.path} is not whole: a row is missing. Restore it from a backup.")
+        return row
+
+    def version(self) -> int:
+        """Return a number that differs whenever another process has changed the journal."""
+        (number,) = self._row("PRAGMA data_version")
+        return int(str(number))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one state of the journal, whatever others do meanwhile."""
+        with _errors_named(self.path, self._wait_s):
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._db.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Make changes that become durable together at the end, or not at all."""
+        with _errors_named(self.path, self._wait_s):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def position(self) -> tuple[int, int]:
+        """Return the number of the last change, and the last one whose forgotten lessons are gone."""
+        change, settled = self._row("SELECT change, settled FROM journal")
+        return int(str(change)), int(str(settled))
+
+    def tally(self) -> dict[str, int]:
+        """Return how many lessons there are of each label."""
+        with _errors_named(self.path, self._wait_s):
+            return dict(self._db.execute("SELECT label, n FROM tally WHERE n > 0 ORDER BY label"))
+
+    def label_of(self, digest: bytes, user: str = "") -> str | None:
+        """Return the label under which a message was learned, if it was."""
+        row = self._db.execute("SELECT label FROM lessons WHERE digest = ? AND user = ?", (digest, user)).fetchone()
+        return None if row is None else str(row[0])
+
+    def learn(self, lesson: Lesson) -> None:
+        """Append a lesson; a message is learned once per user, so an earlier lesson must be forgotten first."""
+        self._db.execute(
+            f"INSERT INTO lessons (change, {_LESSON}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (self._next_change(), lesson.digest, lesson.label, lesson.features, lesson.held_out, lesson.user,
+             lesson.source, lesson.sender, lesson.time),
+        )  # fmt: skip
+        self._count(lesson.label, 1)
+
+    def forget(self, digest: bytes, user: str = "") -> Change | None:
+        """Move a lesson to the forgotten ones and return what that means for counts; None if there is none."""
+        row = self._db.execute(
+            "SELECT change, label, features, held_out FROM lessons WHERE digest = ? AND user = ?", (digest, user)
+        ).fetchone()
+        if row is None:
+            return None
+        learned, label, features, held_out = row
+        self._db.execute(
+            "INSERT INTO forgotten (change, learned, label, held_out, features) VALUES (?, ?, ?, ?, ?)",
+            (self._next_change(), learned, label, held_out, features),
+        )
+        self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
+        self._count(label, -1)
+        return Change(-1, label, features, held_out)
+
+    def changes_since(self, change: int) -> Iterator[Change]:
+        """Yield what brings counts at `change` up to date, the additions first."""
+        yield from self._changes(1, "SELECT label, features, held_out FROM lessons WHERE change > ?", change)
+        yield from self._changes(
+            -1, "SELECT label, features, held_out FROM forgotten WHERE change > ?1 AND learned <= ?1", change
+        )
+
+    def _changes(self, sign: int, sql: str, change: int) -> Iterator[Change]:
+        for label, features, held_out in self._db.execute(sql, (change,)):
+            yield Change(sign, label, features, held_out)
+
+    def settle(self, change: int) -> None:
+        """Drop forgotten lessons up to `change`: a snapshot has taken them in, no one else needs their features."""
+        self._db.execute("DELETE FROM forgotten WHERE change <= ?", (change,))
+        self._db.execute("UPDATE journal SET settled = max(settled, ?)", (change,))
+
+    def lessons(self) -> Iterator[Lesson]:
+        """Yield all lessons in the order they were learned."""
+        with _errors_named(self.path, self._wait_s):
+            for row in self._db.execute(f"SELECT {_LESSON} FROM lessons ORDER BY change"):  # noqa: S608
+                yield Lesson(*row)
+
+    def merge(self, lessons: Iterable[Lesson]) -> dict[str, int]:
+        """Take in the lessons of another journal; where both have a message, the later lesson counts."""
+        done = {"added": 0, "relabelled": 0, "known": 0}
+        for lesson in lessons:
+            row = self._db.execute(
+                "SELECT label, time FROM lessons WHERE digest = ? AND user = ?", (lesson.digest, lesson.user)
+            ).fetchone()
+            if row is None:
+                done["added"] += 1
+            elif row[0] == lesson.label or (row[1], row[0]) >= (lesson.time, lesson.label):
+                done["known"] += 1
+                continue
+            else:
+                done["relabelled"] += 1
+                self.forget(lesson.digest, lesson.user)
+            self.learn(lesson)
+        return done
+
+    def check(self) -> None:
+        """Read the whole file and raise JournalError if it is damaged."""
+        (said,) = self._row("PRAGMA integrity_check(1)")
+        if said != "ok":
+            raise JournalError(f"{self.path} is damaged ({said}). Restore it from a backup.")
+
+    def _next_change(self) -> int:
+        (change,) = self._row("UPDATE journal SET change = change + 1 RETURNING change")
+        return int(str(change))
+
+    def _count(self, label: str, sign: int) -> None:
+        self._db.execute(
+            "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = n + excluded.n",
+            (label, sign),
+        )
+
+
+def _create(connection: sqlite3.Connection, features_version: int, bits: int) -> None:
+    """Make the tables of an empty database; the first process to come does it, the others wait."""
+    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO journal VALUES (?, ?, ?, 0, 0)", (uuid.uuid4().hex, features_version, bits)
+        )
+    connection.execute("COMMIT")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look at a file's first bytes before SQLite does: it would take some foreign files for its own."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise JournalError(f"{path} cannot be read: {os.strerror(error.errno or 0)}.") from None
+    if head and head != _MAGIC:
+        raise JournalError(f"{path} is not a Priory journal. It was left as it is; name another home.")
+
+
+def _refuse_unknown(path: Path, connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise JournalError(f"{path} is a database of another program. It was left as it is; name another home.")
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > FORMAT:
+        raise JournalError(f"{path} has format {found}, this Priory knows up to {FORMAT}: use a newer Priory.")
+
+
+@contextmanager
+def _errors_named(path: Path, wait_s: float) -> Iterator[None]:
+    """Turn SQLite's errors into ours: which file, what is wrong, what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise JournalError(
+                f"{path} is being written to by another process, which did not finish within {wait_s:g} s: "
+                "try again later."
+            ) from None
+        raise JournalError(f"{path}: {error}. Check that the folder is writable and the disk is not full.") from None
+    except sqlite3.DatabaseError as error:
+        raise JournalError(f"{path} is damaged ({error}). It was left as it is; restore it from a backup.") from None

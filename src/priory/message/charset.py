@@ -1,0 +1,70 @@
+"""Bytes to text in whatever charset a message claims, including unknown names and claims that are not true."""
+
+import codecs
+import re
+from functools import lru_cache
+
+# Codecs of Python that are no charset of mail: some are quadratic, some decode to bytes.
+_NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "mbcs", "oem"}
+_UTF8_SUPERSEDES = {"ascii", "iso8859-1", "cp1252"}
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
+
+
+@lru_cache(maxsize=256)
+def known(charset: str) -> str | None:
+    """Return Python's name of a charset, or None if it has none.
+
+    >>> known("Latin1"), known("x-no-such-thing")
+    ('iso8859-1', None)
+    """
+    try:
+        codec = codecs.lookup(charset.strip().strip("\"'"))
+    except (LookupError, ValueError):
+        return None
+    is_text = getattr(codec, "_is_text_encoding", True)
+    return codec.name if is_text and codec.name not in _NO_CHARSETS else None
+
+
+def decode(data: bytes, charset: str | None) -> tuple[str, str | None]:
+    """Return the text, and what was wrong with the claimed charset, if anything was.
+
+    A claim is believed where it works. Text that is valid UTF-8 although Latin-1 or nothing was claimed is UTF-8:
+    such text is hardly ever valid by chance.
+
+    >>> decode("Größe".encode(), "iso-8859-1")
+    ('Größe', 'utf-8 text claims to be iso-8859-1')
+    >>> decode(b"caf\\xe9", "x-unknown")
+    ('café', 'unknown charset')
+    """
+    name = known(charset) if charset else "ascii"
+    defect = None if name else "unknown charset"
+    if data.isascii() and (name is None or name in _UTF8_SUPERSEDES or name == "utf-8"):
+        return data.decode("ascii"), defect
+    if name is None or name in _UTF8_SUPERSEDES:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data.decode("cp1252", "replace"), defect or _eight_bit_defect(name, charset)
+        return text, defect or (f"utf-8 text claims to be {charset}" if charset else "8-bit text without a charset")
+    try:
+        return data.decode(name), None
+    except UnicodeError:
+        return data.decode(name, "replace"), f"text is not valid {name}"
+
+
+def _eight_bit_defect(name: str | None, charset: str | None) -> str | None:
+    if name != "ascii":
+        return None
+    return f"8-bit text claims to be {charset}" if charset else "8-bit text without a charset"
+
+
+def without_invisible(text: str) -> tuple[str, bool]:
+    """Return the text without zero-width and direction-changing characters, and whether there were any.
+
+    >>> without_invisible("mon\\u200bey")
+    ('money', True)
+    """
+    if text.isascii():
+        return text, False
+    cleaned = _INVISIBLE.sub("", text)
+    return cleaned, len(cleaned) != len(text)

@@ -1,0 +1,138 @@
+"""Header fields of a message: found, unfolded, decoded; and which of them are never evidence.
+
+Verdict headers of other filters are cut out before anything else looks at the message: senders forge them, and in a
+collection of old mail they give the answer away. So are the notes that a mailbox keeps about its messages (read,
+flagged, kept as junk): they say what a person did, not what the message is.
+"""
+
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from priory.message.charset import decode
+
+#: Fields whose names begin like this are another filter's verdict (docs/headers.md lists them with their programs).
+VERDICT_PREFIXES: Final = (
+    "x-priory-", "x-spam", "x-bogosity", "x-dspam-", "x-crm114-", "x-spambayes", "x-osbf-", "x-sa-", "x-antispam",
+    "x-anti-spam", "x-rspamd-", "x-rspam-", "x-amavis-", "x-virus-", "x-mailscanner", "x-scanned", "x-scanner",
+    "x-barracuda-", "x-asg-", "x-ironport-", "x-proofpoint-", "x-pmx-", "x-tm-as-", "x-forefront-antispam",
+    "x-microsoft-antispam", "x-ms-exchange-organization-scl", "x-ms-exchange-antispam", "x-ms-exchange-atpmessage",
+    "x-exchange-antispam", "x-cloudmark-", "x-cmae-", "x-klms-", "x-kaspersky", "x-sophos", "x-canit", "x-dcc-",
+    "x-pyzor", "x-razor", "x-junk", "x-ham-report", "x-mox-reason", "x-hmailserver-spam", "x-gm-spam", "x-gmail-spam",
+    "x-yahoofilteredbulk", "x-policyd-", "x-postgrey", "x-greylist", "x-clx-", "x-vade", "x-vr-", "x-halon-",
+    "x-mimedefang", "x-bayes", "x-text-classification", "x-popfile", "x-assp-", "x-trend-micro", "x-spf-scan",
+)  # fmt: skip
+#: What mailboxes and mail programs note on a stored message.
+BOOKKEEPING: Final = frozenset(
+    ("status", "x-status", "x-keywords", "x-uid", "x-imap", "x-imapbase", "x-mozilla-status", "x-mozilla-status2",
+     "x-mozilla-keys", "x-evolution", "x-evolution-source", "x-gmail-labels", "x-folder", "x-kmail-mdn-sent")
+)  # fmt: skip
+
+_FIELD = re.compile(rb"^([!-9;-~]+)[ \t]*:(.*(?:\n[ \t].*)*)", re.MULTILINE)
+_ENCODED_RUN = re.compile(r"=\?[^?\s]+\?[bBqQ]\?[^?]*\?=(?:\s*=\?[^?\s]+\?[bBqQ]\?[^?]*\?=)*")
+_ENCODED_WORD = re.compile(r"=\?([^?*\s]+)[^?\s]*\?([bBqQ])\?([^?]*)\?=")
+_PARAMETER = re.compile(r";\s*([\w!#$&+.^`|~-]+?)(?:\*(\d+))?(\*)?\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^;\s]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One field: its name as written, and its value decoded, with folds kept as the sender made them."""
+
+    name: str
+    value: str
+
+    @property
+    def unfolded(self) -> str:
+        """The value on one line, without surrounding white space."""
+        return " ".join(self.value.split())
+
+
+def is_evidence(name: str) -> bool:
+    """Tell whether a field may be read at all: not a verdict of a filter, not a note of a mailbox.
+
+    >>> is_evidence("Subject"), is_evidence("X-Spam-Status"), is_evidence("X-Priory-Verdict")
+    (True, False, False)
+    """
+    lowered = name.lower()
+    return lowered not in BOOKKEEPING and not lowered.startswith(VERDICT_PREFIXES)
+
+
+def fields(block: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield name and raw value of every field that may be read; lines that are no field are passed over."""
+    for match in _FIELD.finditer(block):
+        name = match[1].decode("ascii")
+        if is_evidence(name):
+            yield name, match[2]
+
+
+def header(name: str, raw: bytes) -> tuple[Header, str | None]:
+    """Return a decoded field, and what was wrong with its bytes, if anything was."""
+    text, defect = decode(raw.replace(b"\r\n", b"\n").rstrip(b"\r"), None)
+    if "=?" in text:
+        text = _ENCODED_RUN.sub(lambda run: _decoded_run(run[0]), text)
+    return Header(name, text), defect and "8-bit text in a header"
+
+
+def decoded(text: str) -> str:
+    """Return text with its encoded words decoded (RFC 2047); what cannot be decoded stays as it is.
+
+    >>> decoded("=?utf-8?B?R3LDvMOfZQ==?= =?iso-8859-1?Q?_aus_K=F6ln?=")
+    'Grüße aus Köln'
+    """
+    return _ENCODED_RUN.sub(lambda run: _decoded_run(run[0]), text)
+
+
+def _decoded_run(run: str) -> str:
+    """Decode adjacent encoded words; those of one charset are joined first, as a character may be cut in two."""
+    words = _ENCODED_WORD.findall(run)
+    by_charset = groupby(words, key=lambda word: str(word[0]).lower())
+    return "".join(
+        decode(b"".join(_word_bytes(encoding, text) for _, encoding, text in group), charset)[0]
+        for charset, group in by_charset
+    )
+
+
+def _word_bytes(encoding: str, text: str) -> bytes:
+    data = text.encode("utf-8", "replace")
+    return base64_bytes(data) if encoding in "bB" else binascii.a2b_qp(data, header=True)
+
+
+def base64_bytes(data: bytes) -> bytes:
+    """Decode base64 as far as it goes: foreign characters are skipped, a cut-off end is dropped.
+
+    >>> base64_bytes(b"SGVsbG8"), base64_bytes(b"SGVs!bG8=x")
+    (b'Hello', b'Hello')
+    """
+    try:
+        return binascii.a2b_base64(data)
+    except binascii.Error:
+        kept = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
+        kept = kept[: len(kept) - (len(kept) % 4 == 1)]
+        return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
+
+
+def parameters(value: str) -> tuple[str, dict[str, str]]:
+    """Split a structured value such as Content-Type into its head and its parameters (RFC 2045, 2231).
+
+    >>> parameters('text/plain; charset="utf-8"; name*0*=utf-8\\'\\'a%20; name*1=b.txt')
+    ('text/plain', {'charset': 'utf-8', 'name': 'a b.txt'})
+    """
+    found: dict[str, str] = {}
+    extended: dict[str, bool] = {}
+    for name, _, star, text in _PARAMETER.findall(value):
+        plain = re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
+        key = name.lower()
+        found[key] = found.get(key, "") + plain
+        extended[key] = extended.get(key, False) or bool(star)
+    for key in [key for key, is_extended in extended.items() if is_extended]:
+        found[key] = _extended(found[key])
+    return value.partition(";")[0].strip().lower(), found
+
+
+def _extended(value: str) -> str:
+    charset, quote, text = value.partition("'")
+    data = re.sub(rb"%([0-9A-Fa-f]{2})", lambda hexes: bytes([int(hexes[1], 16)]), text.partition("'")[2].encode())
+    return decode(data, charset)[0] if quote else value

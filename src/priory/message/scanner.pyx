@@ -1,0 +1,247 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""One linear pass over HTML: the text a person sees, the links, and the skeleton of the markup.
+
+A mail's HTML needs no tree: what is visible is what stands outside of tags, comments, scripts and styles. A scanner
+that never goes back costs the same for a flat page and for a hundred thousand nested tables. Tags that browsers draw
+inline (`<b>`, `<span>` …) do not break a word, all others do, so `V<b></b>iagra` reads "Viagra", as on the screen.
+"""
+
+import numpy as np
+
+from libc.stdint cimport uint8_t, uint64_t
+
+cdef enum:
+    LONGEST_TAG = 4096
+    SHOWN_ATTRIBUTES = 60
+    MOST_LINKS = 500
+
+cdef uint64_t[64] INLINE
+cdef uint64_t[64] LINE
+cdef int n_inline = 0, n_line = 0
+
+
+cdef uint64_t code(bytes name):
+    """A tag's name of up to eight letters as one number."""
+    cdef uint64_t c = 0
+    for letter in name:
+        c = (c << 8) | <uint8_t> letter
+    return c
+
+
+for _name in (b"a b i u s q em tt del ins sub sup big var kbd wbr dfn bdo o:p font span abbr cite code mark nobr small "
+              b"label strong strike acronym").split():
+    INLINE[n_inline] = code(_name)
+    n_inline += 1
+for _name in (b"p br hr li ul ol tr h1 h2 h3 h4 h5 h6 dl dt dd div pre table tbody center title body html head form "
+              b"section article header footer address blockquo").split():
+    LINE[n_line] = code(_name)
+    n_line += 1
+
+cdef uint64_t ANCHOR = code(b"a"), SCRIPT = code(b"script"), STYLE = code(b"style")
+cdef uint64_t HREF = code(b"href"), SRC = code(b"src"), ACTION = code(b"action"), BACKGROUND = code(b"backgrou")
+
+
+cdef inline uint8_t lower(uint8_t c) noexcept nogil:
+    return c | 32 if 65 <= c <= 90 else c
+
+
+cdef inline bint among(uint64_t name, uint64_t* names, int n) noexcept nogil:
+    cdef int j
+    for j in range(n):
+        if names[j] == name:
+            return True
+    return False
+
+
+cdef class Scan:
+    """What one pass found: `visible` and `skeleton` as UTF-8, `links` as (target, text) pairs of bytes."""
+
+    cdef readonly bytes visible, skeleton
+    cdef readonly list links
+    cdef const uint8_t* html
+    cdef Py_ssize_t length
+    cdef uint8_t[::1] text, tags
+    cdef Py_ssize_t n_text, n_tags, n_links, most_tags
+    cdef Py_ssize_t[:, ::1] found
+
+    def __init__(self, const uint8_t[::1] html, Py_ssize_t most_skeleton):
+        self.length = html.shape[0]
+        self.html = &html[0] if self.length else NULL
+        self.most_tags = most_skeleton
+        self.text = np.empty(self.length + 1, np.uint8)
+        self.tags = np.empty(most_skeleton + LONGEST_TAG, np.uint8)
+        self.found = np.empty((MOST_LINKS, 4), np.intp)
+        self.n_text = self.n_tags = self.n_links = 0
+        with nogil:
+            self.scan()
+        self.visible = bytes(self.text[: self.n_text])
+        self.skeleton = bytes(self.tags[: min(self.n_tags, most_skeleton)])
+        self.links = [
+            (bytes(html[self.found[i, 0] : self.found[i, 1]]), bytes(self.text[self.found[i, 2] : self.found[i, 3]]))
+            for i in range(self.n_links)
+        ]
+
+    cdef inline void show(self, uint8_t c) noexcept nogil:
+        """Append to the visible text; white space is written once."""
+        if c <= 32:
+            if self.n_text == 0 or self.text[self.n_text - 1] <= 32:
+                return
+            c = 10 if c == 11 else 32
+        self.text[self.n_text] = c
+        self.n_text += 1
+
+    cdef void scan(self) noexcept nogil:
+        cdef Py_ssize_t i = 0, after
+        while i < self.length:
+            if self.html[i] == 60:
+                after = self.markup(i)
+                if after > i:
+                    i = after
+                    continue
+            self.show(self.html[i] if self.html[i] != 11 else 32)
+            i += 1
+
+    cdef Py_ssize_t markup(self, Py_ssize_t i) noexcept nogil:
+        """Deal with the tag, comment or declaration at `i` and return what follows it, or `i` if it is only a `<`."""
+        cdef Py_ssize_t j = i + 1
+        if j >= self.length:
+            return i
+        if self.html[j] == 33 and j + 2 < self.length and self.html[j + 1] == 45 and self.html[j + 2] == 45:
+            return self.past_comment(j + 3)
+        if self.html[j] == 33 or self.html[j] == 63:
+            while j < self.length and self.html[j] != 62:
+                j += 1
+            return j + 1
+        if self.html[j] == 47:
+            j += 1
+        if j >= self.length or not 97 <= lower(self.html[j]) <= 122:
+            return i
+        return self.tag(i, j)
+
+    cdef Py_ssize_t past_comment(self, Py_ssize_t j) noexcept nogil:
+        while j < self.length:
+            if self.html[j] == 62 and self.html[j - 1] == 45 and self.html[j - 2] == 45:
+                return j + 1
+            j += 1
+        return self.length
+
+    cdef Py_ssize_t tag(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """Deal with the tag that opens at `i` and whose name begins at `j`."""
+        cdef uint64_t name = 0
+        cdef Py_ssize_t begin = j, end = self.tag_end(j)
+        cdef bint closing = self.html[i + 1] == 47
+        if end == 0:
+            return i
+        while j < end and self.html[j] > 32 and self.html[j] != 47 and self.html[j] != 62:
+            if j - begin < 8:
+                name = (name << 8) | lower(self.html[j])
+            j += 1
+        self.skeleton_of(begin, j, end, closing)
+        if among(name, LINE, n_line):
+            self.show(11)
+        elif not among(name, INLINE, n_inline):
+            self.show(32)
+        if closing and name == ANCHOR and self.n_links:
+            self.found[self.n_links - 1, 3] = self.n_text
+        elif not closing:
+            self.attributes(j, end)
+            if name == SCRIPT or name == STYLE:
+                return self.past_raw_text(end, begin, j)
+        return end
+
+    cdef Py_ssize_t tag_end(self, Py_ssize_t j) noexcept nogil:
+        """Where the tag ends, just behind its `>`; without one, at the next `<`; 0 if neither is near."""
+        cdef Py_ssize_t i = j, plain = 0, most = min(self.length, j + LONGEST_TAG)
+        cdef uint8_t quote = 0
+        while i < most:
+            if self.html[i] == 62 and plain == 0:
+                plain = i + 1
+            if quote:
+                if self.html[i] == quote:
+                    quote = 0
+            elif self.html[i] == 62:
+                return i + 1
+            elif self.html[i] == 60:
+                return plain if plain else i
+            elif (self.html[i] == 34 or self.html[i] == 39) and self.html[i - 1] == 61:
+                quote = self.html[i]
+            i += 1
+        return plain
+
+    cdef Py_ssize_t past_raw_text(self, Py_ssize_t j, Py_ssize_t name, Py_ssize_t name_end) noexcept nogil:
+        """Skip what stands between `<script>` or `<style>` and its closing tag."""
+        cdef Py_ssize_t k
+        while j < self.length:
+            if self.html[j] == 60 and j + 1 < self.length and self.html[j + 1] == 47:
+                k = 0
+                while name + k < name_end and j + 2 + k < self.length and (
+                    lower(self.html[j + 2 + k]) == lower(self.html[name + k])
+                ):
+                    k += 1
+                if name + k == name_end:
+                    return j
+            j += 1
+        return self.length
+
+    cdef void attributes(self, Py_ssize_t j, Py_ssize_t end) noexcept nogil:
+        """Note the targets of href, src, action and background."""
+        cdef uint64_t name
+        cdef Py_ssize_t begin
+        cdef int letters
+        cdef uint8_t quote
+        while j < end:
+            name = 0
+            letters = 0
+            while j < end and not (97 <= lower(self.html[j]) <= 122):
+                j += 1
+            while j < end and self.html[j] > 32 and self.html[j] != 61 and self.html[j] != 62:
+                if letters < 8:
+                    name = (name << 8) | lower(self.html[j])
+                letters += 1
+                j += 1
+            while j < end and self.html[j] <= 32:
+                j += 1
+            if j >= end or self.html[j] != 61:
+                continue
+            j += 1
+            while j < end and self.html[j] <= 32:
+                j += 1
+            quote = self.html[j] if j < end and (self.html[j] == 34 or self.html[j] == 39) else 0
+            j += quote != 0
+            begin = j
+            while j < end and (self.html[j] != quote if quote else self.html[j] > 32 and self.html[j] != 62):
+                j += 1
+            if name == HREF or name == SRC or name == ACTION or name == BACKGROUND:
+                self.note(begin, j)
+            j += 1
+
+    cdef void note(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+        if self.n_links < MOST_LINKS and end > begin:
+            self.found[self.n_links, 0] = begin
+            self.found[self.n_links, 1] = end
+            self.found[self.n_links, 2] = self.n_text
+            self.found[self.n_links, 3] = self.n_text
+            self.n_links += 1
+
+    cdef void skeleton_of(self, Py_ssize_t begin, Py_ssize_t name_end, Py_ssize_t end, bint closing) noexcept nogil:
+        """Append `<name attributes>` in lower case; of the attributes only the beginning."""
+        cdef Py_ssize_t j, stop = min(end, name_end + SHOWN_ATTRIBUTES)
+        cdef uint8_t c
+        if self.n_tags >= self.most_tags:
+            return
+        self.put(60)
+        if closing:
+            self.put(47)
+        for j in range(begin, min(stop, begin + LONGEST_TAG // 2)):
+            c = lower(self.html[j])
+            if c == 60 or c == 62:
+                break
+            if c > 32:
+                self.put(c)
+            elif self.tags[self.n_tags - 1] != 32:
+                self.put(32)
+        self.put(62)
+
+    cdef inline void put(self, uint8_t c) noexcept nogil:
+        self.tags[self.n_tags] = c
+        self.n_tags += 1

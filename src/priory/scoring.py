@@ -1,0 +1,84 @@
+"""From features and counts to a calibrated score for every label.
+
+With two labels there is one score, and the other label has its negative. With more, each label is scored against the
+rest; the rests overlap, so the probabilities are brought to a sum of one, and what that does to a label's log-odds is
+a term of its own, `others`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
+from priory.bayes.counts import contrasts
+from priory.features import Features
+from priory.verdict import probability
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A label's log-odds as a sum: prior, one term per feature, and what the other labels take or leave."""
+
+    prior: float
+    terms: NDArray[np.float64]
+    others: float = 0.0
+
+    @property
+    def log_odds(self) -> float:
+        """The sum."""
+        return self.prior + float(self.terms.sum()) + self.others
+
+
+def calibrations(counts: Counts) -> list[Calibration]:
+    """Return the line of every contrast, from how earlier scores turned out."""
+    totals, n = counts.totals, counts.totals.sum()
+    return [
+        calibrate(counts.held_out[i], math.log((totals[label] + 1) / (n - totals[label] + 1)))
+        for i, label in enumerate(contrasts(counts.n_labels))
+    ]
+
+
+def held_out_scores(features: Features, counts: Counts, model: PresenceBayes) -> NDArray[np.float32] | None:
+    """Return the uncalibrated scores of a message that is not learned yet; None while some label has no message."""
+    if not counts.totals.all():
+        return None
+    terms = (model.terms(features.buckets, features.offsets, counts, label) for label in contrasts(counts.n_labels))
+    return np.array([float(each.sum()) for each in terms], np.float32)
+
+
+def scores(
+    features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]
+) -> list[Score]:
+    """Return the calibrated score of every label, in their order."""
+    own = [
+        _score(features, counts, model, label, line)
+        for label, line in zip(contrasts(counts.n_labels), lines, strict=True)
+    ]
+    if counts.n_labels == 2:
+        return [Score(-own[0].prior, -own[0].terms), own[0]]
+    return _summing_to_one(own)
+
+
+def _score(features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration) -> Score:
+    """A label that was never learned has its prior and no evidence."""
+    if counts.totals[label] == 0:
+        return Score(line.intercept, np.zeros(len(features)))
+    terms = model.terms(features.buckets, features.offsets, counts, label)
+    return Score(line.intercept, line.slope * terms)
+
+
+def _summing_to_one(own: list[Score]) -> list[Score]:
+    claimed = [max(probability(score.log_odds), 1e-12) for score in own]
+    shares = [p / sum(claimed) for p in claimed]
+    return [
+        Score(score.prior, score.terms, _log_odds(share) - score.log_odds)
+        for score, share in zip(own, shares, strict=True)
+    ]
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, 1e-12), 1 - 1e-12)
+    return math.log(p / (1 - p))

@@ -1,0 +1,146 @@
+"""What the filter says about a message, and every reason it has.
+
+`prior + Σ term = log_odds` and `probability = 1 / (1 + exp(−log_odds))`: the evidence is not a selection or a hint, it
+is the whole computation.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+HEADER_PREFIX: Final = "X-Priory-"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a message: bytes `start` to `end` of a section of its canonical text."""
+
+    section: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One feature of the message, what it adds to the log-odds, and where it stands."""
+
+    feature: str
+    term: float
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """How far a message is of one label and not of the others: `prior + Σ term = log_odds`."""
+
+    label: str
+    log_odds: float
+    prior: float
+    list_evidence: Callable[[], tuple[Evidence, ...]] = field(repr=False, compare=False)
+
+    @property
+    def probability(self) -> float:
+        """1 / (1 + exp(−log_odds))."""
+        return probability(self.log_odds)
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """All terms, the weightiest first."""
+        return self.list_evidence()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is said about a message. `log_odds`, `prior` and `evidence` are those of the label `about`."""
+
+    label: str
+    about: str
+    claims: Mapping[str, Claim]
+    thresholds: Mapping[str, float]
+    expected_costs: Mapping[str, float]
+    digest: str
+    reason: str = ""  #: why nothing could be said, if so
+
+    @property
+    def log_odds(self) -> float:
+        """The calibrated log-odds of the label this is about."""
+        return self.claims[self.about].log_odds
+
+    @property
+    def probability(self) -> float:
+        """The calibrated probability of the label this is about."""
+        return self.claims[self.about].probability
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """The probability of every label; they sum to one."""
+        return {label: claim.probability for label, claim in self.claims.items()}
+
+    @property
+    def prior(self) -> float:
+        """What the log-odds were before the message was looked at."""
+        return self.claims[self.about].prior
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Every feature with its term, the weightiest first."""
+        return self.claims[self.about].evidence
+
+    def headers(self) -> list[tuple[str, str]]:
+        """Return the header fields that carry this verdict in a message."""
+        fields = [
+            (f"{HEADER_PREFIX}Verdict", f"{self.label}; {self.about}={self.probability:.4f}"),
+            (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}"),
+        ]
+        if self.reason:
+            return [*fields, (f"{HEADER_PREFIX}Reason", self.reason)]
+        return [*fields, (f"{HEADER_PREFIX}Evidence", self._evidence_line())]
+
+    def _evidence_line(self) -> str:
+        """The weightiest words and facts; n-grams say little to a person, so they are summed up."""
+        readable = [e for e in self.evidence if "gram:" not in e.feature][:8]
+        rest = self.log_odds - self.prior - sum(e.term for e in readable)
+        shown = "; ".join(f"{_header_safe(e.feature)} {e.term:+.3f}" for e in readable)
+        return f"{shown}; all else {rest:+.3f}" if shown else f"all {rest:+.3f}"
+
+    def as_dict(self, most_evidence: int | None = None) -> dict[str, Any]:
+        """Return plain values for JSON; evidence beyond `most_evidence` is given as one sum."""
+        evidence = self.evidence[:most_evidence]
+        rest = self.log_odds - self.prior - math.fsum(e.term for e in evidence)
+        return {
+            "label": self.label,
+            "about": self.about,
+            "probability": self.probability,
+            "probabilities": self.probabilities,
+            "log_odds": self.log_odds,
+            "prior": self.prior,
+            "evidence": [
+                {"feature": e.feature, "term": e.term, "places": [[p.section, p.start, p.end] for p in e.places]}
+                for e in evidence
+            ],
+            "other_evidence": rest if most_evidence is not None else 0.0,
+            "thresholds": dict(self.thresholds),
+            "expected_costs": dict(self.expected_costs),
+            "digest": self.digest,
+            "reason": self.reason,
+        }
+
+    def to_json(self, most_evidence: int | None = None) -> str:
+        """Return the verdict as one line of JSON."""
+        return json.dumps(self.as_dict(most_evidence), ensure_ascii=False)
+
+
+def probability(log_odds: float) -> float:
+    """Return 1 / (1 + exp(−log_odds)), for any log-odds.
+
+    >>> probability(0.0), probability(-1000.0), probability(1000.0)
+    (0.5, 0.0, 1.0)
+    """
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+
+
+def _header_safe(text: str) -> str:
+    """Header fields are ASCII on one line; RFC 2047 is for the standard library, unreadable evidence for nobody."""
+    return text.encode("ascii", "backslashreplace").decode().replace("\n", " ").replace("\r", " ")[:80]

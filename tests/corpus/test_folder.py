@@ -1,0 +1,124 @@
+"""Whatever mail lies below a folder is found."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from priory.corpus import CorpusError, read
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Path:
+    (tmp_path / "mail/work/old").mkdir(parents=True)
+    (tmp_path / "mail/b.eml").write_bytes(b"Subject: b\n")
+    (tmp_path / "mail/a").write_bytes(b"Subject: a\n")
+    (tmp_path / "mail/work/inbox").write_bytes(b"From ann\nSubject: c\n\nFrom bob\nSubject: d\n")
+    (tmp_path / "mail/work/old/1").write_bytes(b"Subject: e\n")
+    return tmp_path / "mail"
+
+
+def sources(*paths: Path) -> list[str]:
+    corpus = read(paths, "ham")
+    found = [message.source for message in corpus]
+    assert corpus.count() == len(found)
+    return found
+
+
+def test_a_folder_is_read_recursively_and_sorted_and_each_file_by_its_looks(mail):
+    assert sources(mail) == ["a", "b.eml", "work/inbox:1", "work/inbox:2", "work/old/1"]
+
+
+def test_a_file_named_itself_is_known_by_its_name(mail):
+    assert sources(mail / "b.eml", mail / "work/inbox") == ["b.eml", "inbox:1", "inbox:2"]
+
+
+def test_hidden_files_and_folders_are_passed_over(mail):
+    (mail / ".DS_Store").write_bytes(b"Bud1")
+    (mail / "work/.git").mkdir()
+    (mail / "work/.git/HEAD").write_bytes(b"ref: main")
+    assert len(sources(mail)) == 5
+    assert sources(mail / "work/.git") == ["HEAD"]
+
+
+def test_an_empty_folder_and_an_empty_file_have_no_mail(tmp_path):
+    assert sources(tmp_path) == []
+    (tmp_path / "inbox").touch()
+    assert sources(tmp_path) == sources(tmp_path / "inbox") == []
+
+
+def test_a_message_file_that_vanished_is_left_out(mail):
+    messages = iter(read([mail], "ham"))
+    next(messages)
+    (mail / "b.eml").unlink()
+    assert next(messages).source == "work/inbox:1"
+
+
+def test_links_that_lead_in_circles_or_nowhere_and_pipes_are_passed_over(mail):
+    (mail / "work/again").symlink_to(mail)
+    (mail / "work/nowhere").symlink_to(mail / "gone")
+    os.mkfifo(mail / "pipe")
+    assert len(sources(mail)) == 5
+
+
+def test_a_linked_file_is_read(mail):
+    (mail / "c").symlink_to(mail / "a")
+    assert sources(mail)[:3] == ["a", "b.eml", "c"]
+
+
+def test_a_file_name_that_is_no_text_still_has_a_printable_source(tmp_path):
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.eml")).write_bytes(b"Subject: menu\n")
+    assert sources(tmp_path) == ["caf\\xe9.eml"]
+
+
+def test_a_missing_path_is_told_before_anything_is_read(mail):
+    with pytest.raises(CorpusError) as error:
+        read([mail, mail / "gone"], "ham")
+    assert str(error.value) == f"{mail}/gone does not exist; check the path"
+
+
+def test_a_path_that_vanished_after_it_was_named_is_told(mail):
+    corpus = read([mail / "work"], "ham")
+    shutil.rmtree(mail / "work")
+    with pytest.raises(CorpusError) as error:
+        list(corpus)
+    assert str(error.value) == f"{mail}/work does not exist; check the path"
+    with pytest.raises(CorpusError, match="does not exist"):
+        corpus.count()
+
+
+def test_a_path_through_a_file_is_told(mail):
+    with pytest.raises(CorpusError) as error:
+        read([mail / "a/1"], "ham")
+    assert str(error.value) == (
+        f"cannot read {mail}/a/1: Not a directory; check that it is a file this account may read"
+    )
+
+
+def test_a_file_this_account_may_not_read_is_told(mail):
+    (mail / "b.eml").chmod(0)
+    if os.access(mail / "b.eml", os.R_OK):
+        pytest.skip("root may read everything")
+    with pytest.raises(CorpusError) as error:
+        list(read([mail], "ham"))
+    assert str(error.value) == (
+        f"cannot read {mail}/b.eml: Permission denied; check that it is a file this account may read"
+    )
+
+
+def test_a_file_that_fails_while_it_is_read_is_told():
+    with pytest.raises(CorpusError) as error:
+        list(read(["/proc/self/mem"], "ham"))
+    assert str(error.value) == (
+        "cannot read /proc/self/mem: Input/output error; check that it is a file this account may read"
+    )
+
+
+def test_a_pipe_named_as_a_path_is_told_to_come_through_standard_input(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CorpusError) as error:
+        read([tmp_path / "pipe"], "ham")
+    assert (
+        str(error.value) == f"{tmp_path}/pipe is neither a file nor a folder; pipe its contents in and name - instead"
+    )
