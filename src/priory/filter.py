@@ -4,8 +4,8 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from priory.bayes import Calibration, PresenceBayes
 from priory.decision import UNSURE, Costs, decide, thresholds
 from priory.explanation import Explanation, coloured, evidence
 from priory.features import KINDS, VERSION, Features, Spec, extract, packed
-from priory.journal import Change, Journal, JournalError, Lesson, View
+from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.message import Message, parse
 from priory.scoring import Score, calibrations, held_out_scores, scores
@@ -89,6 +89,7 @@ class Filter:
         self.journal = Journal.open(home / "journal.sqlite", VERSION, options.spec.bits)
         self._spec = Spec(options.spec.kinds, options.spec.patterns, self.journal.bits)
         self._view = View(self.journal, options.labels, home / "counts")
+        self._thresholds = thresholds(options.costs)
         self._lines: tuple[int, list[Calibration]] = (-1, [])
 
     @classmethod
@@ -155,7 +156,7 @@ class Filter:
         """Learn (raw, label, source) after (raw, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
         while several := list(islice(rest, group)):
-            ready = [self._prepared(*lesson) for lesson in several]
+            ready = [self._lesson(*each) for each in several]
             with self._changing():
                 done = [self._learn(*each, user) for each in ready]
             yield done
@@ -199,7 +200,7 @@ class Filter:
             buckets=len(counts.table),
             held_out=int(counts.held_out[0].sum()),
             calibration=self._calibrations()[0],
-            thresholds=thresholds(self.options.costs),
+            thresholds=self._thresholds,
             journal_bytes=self.journal.path.stat().st_size,
         )
 
@@ -210,33 +211,33 @@ class Filter:
             with self.journal.writing():
                 self._view.catch_up()
                 yield
-                change = self.journal.position()[0]
+            self._view.change = self.journal.position()[0]
         except BaseException:
             self._view.invalidate()
             raise
-        self._view.change = change
         self._view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
-    def _prepared(self, raw: bytes, label: str, source: str) -> tuple[Message, Features, str, str]:
+    def _lesson(self, raw: bytes, label: str, source: str) -> tuple[Lesson, Features]:
+        """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
         message = parse(raw)
-        return message, extract(message, self._spec), label, source
+        features = extract(message, self._spec)
+        blob = packed(features, self._spec.bits)
+        lesson = Lesson(message.digest, label, blob, source=source, sender=message.sender_domain, time=time.time())
+        return lesson, Features(features.buckets, features.offsets, ())
 
-    def _learn(self, message: Message, features: Features, label: str, source: str, user: str) -> Learned:
-        was = self.journal.label_of(message.digest, user)
-        if was == label:
-            return Learned("known", message.digest.hex(), was)
-        change = self.journal.forget(message.digest, user) if was else None
+    def _learn(self, lesson: Lesson, features: Features, user: str) -> Learned:
+        was = self.journal.label_of(lesson.digest, user)
+        if was == lesson.label:
+            return Learned("known", lesson.digest.hex(), was)
+        change = self.journal.forget(lesson.digest, user) if was else None
         if change:
             self._view.apply(change)
         scores = held_out_scores(features, self._view.counts, self._model)
-        held_out = None if scores is None else scores.tobytes()
-        lesson = Lesson(message.digest, label, packed(features, self._spec.bits), held_out, user, source,
-                        message.sender_domain, time.time())  # fmt: skip
-        self.journal.learn(lesson)
-        self._view.apply(Change(1, label, lesson.features, held_out))
-        return Learned("relearned" if was else "learned", message.digest.hex(), was)
+        self.journal.learn(replace(lesson, user=user, held_out=None if scores is None else scores.tobytes()))
+        self._view.add(features.buckets, lesson.label, scores)
+        return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
 
     def _calibrations(self) -> list[Calibration]:
         """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
@@ -254,7 +255,7 @@ class Filter:
     def _verdict(self, message: Message, features: Features, scores: list[Score]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
-            label: Claim(label, score.log_odds, score.prior, cache(partial(evidence, features, score)))
+            label: Claim(label, score.log_odds, score.prior, partial(evidence, features, score))
             for label, score in zip(labels, scores, strict=True)
         }
         probabilities = [claim.probability for claim in claims.values()]
@@ -263,7 +264,7 @@ class Filter:
             label=UNSURE if reason else decide(probabilities, costs),
             about=labels[1] if len(labels) == 2 else labels[int(np.argmax(probabilities))],
             claims=claims,
-            thresholds=thresholds(costs),
+            thresholds=self._thresholds,
             expected_costs=costs.expected(probabilities),
             digest=message.digest.hex(),
             reason=reason,

@@ -226,6 +226,44 @@ cdef class Tokens:
         return np.asarray(buckets)[:found], np.asarray(spans[0])[:found], np.asarray(spans[1])[:found]
 
 
+def keyed(list arrays, list kinds, int bits):
+    """Return all buckets in one array, each with its kind in the bits above it."""
+    cdef Py_ssize_t total = 0, at = 0, i, j
+    for each in arrays:
+        total += len(each)
+    cdef uint32_t[::1] out = np.empty(total, np.uint32)
+    cdef const uint32_t[::1] buckets
+    cdef uint32_t kind
+    for i in range(len(arrays)):
+        buckets = arrays[i]
+        kind = <uint32_t> kinds[i] << bits
+        for j in range(buckets.shape[0]):
+            out[at] = buckets[j] | kind
+            at += 1
+    return np.asarray(out)
+
+
+def distinct(const uint32_t[::1] keys, Py_ssize_t kinds, int bits):
+    """Return the buckets of sorted keys, each once per kind, and where each kind begins."""
+    cdef Py_ssize_t i, found = 0
+    cdef uint32_t kind = 0, mask = (<uint32_t> 1 << bits) - 1
+    cdef uint32_t[::1] buckets = np.empty(keys.shape[0], np.uint32)
+    cdef int64_t[::1] offsets = np.zeros(kinds + 1, np.int64)
+    with nogil:
+        for i in range(keys.shape[0]):
+            if i and keys[i] == keys[i - 1]:
+                continue
+            while kind < keys[i] >> bits:
+                kind += 1
+                offsets[kind] = found
+            buckets[found] = keys[i] & mask
+            found += 1
+        while kind < kinds:
+            kind += 1
+            offsets[kind] = found
+    return np.asarray(buckets)[:found], np.asarray(offsets)
+
+
 def squeeze(bytes text):
     """Return the text with every run of white space as one character: a new line if it has one, else a space."""
     cdef const uint8_t* old = text

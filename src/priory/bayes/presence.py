@@ -55,6 +55,6 @@ class PresenceBayes:
         own = int(counts.totals[label])
         rest = int(counts.totals.sum()) - own
         shift = math.log((rest + 2 * self.smoothing) / (own + 2 * self.smoothing))
-        scales = np.array(self.weights) / np.maximum(np.diff(offsets) + self.damping, 1e-9)
+        scales = np.asarray(self.weights) / np.maximum(offsets[1:] - offsets[:-1] + self.damping, 1e-9)
         table = _log_table(self.smoothing)
         return terms(counts.table, buckets, offsets, scales, table, self.smoothing, label, shift)

@@ -23,7 +23,7 @@ from priory.features.patterns import pattern_matches
 from priory.features.sections import Sections
 from priory.features.sender import sender
 from priory.features.words import pairs, triples, words
-from priory.kernels import Buckets, kind_seed, pack, unpack
+from priory.kernels import Buckets, distinct, keyed, kind_seed, pack, unpack
 from priory.message import Message
 
 __all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"]
@@ -95,12 +95,10 @@ def _find(kind: str, sections: Sections, spec: Spec) -> Iterator[Found]:
 
 def _distinct(found: tuple[tuple[Found, ...], ...], bits: int) -> tuple[Buckets, NDArray[np.int64]]:
     """Return the buckets of each kind sorted and once each, all in one sort: the kind stands above the bucket."""
-    arrays = [(each.buckets, kind) for kind, several in enumerate(found) for each in several]
-    keys = np.concatenate([buckets | np.uint32(kind << bits) for buckets, kind in arrays] or [np.empty(0, np.uint32)])
+    kinds = [kind for kind, several in enumerate(found) for _ in several]
+    keys = keyed([each.buckets for several in found for each in several], kinds, bits)
     keys.sort()
-    once = keys[np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))] if len(keys) else keys
-    edges = np.arange(len(KINDS) + 1, dtype=np.uint32) << np.uint32(bits)
-    return once & np.uint32((1 << bits) - 1), np.searchsorted(once, edges).astype(np.int64)
+    return distinct(keys, len(KINDS), bits)
 
 
 def packed(features: Features, bits: int) -> bytes:

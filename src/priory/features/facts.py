@@ -26,7 +26,7 @@ def facts(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
 
 
 def _header_facts(message: Message) -> Iterator[str]:
-    names = {h.name.lower() for h in message.headers}
+    names = message.first
     yield from (f"no {name}" for name in _EXPECTED if name not in names)
     sender = message.sender_domain
     reply = _ADDRESS_DOMAIN.search(message.header("reply-to"))

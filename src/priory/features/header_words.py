@@ -2,11 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cache
+from functools import partial
 
 from priory.features.found import Found
 from priory.features.sections import Section, Sections
 from priory.features.words import joined_words
+from priory.kernels import Positions
 
 
 def header_words(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
@@ -17,21 +18,25 @@ def header_words(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
     >>> [f.value(i) for f in found for i in range(len(f.buckets))]
     ['subject', 'subject=limited', 'subject=offer', 'subject=limited offer']
     """
-    value_at = _namer(sections.headers)
+    names = _Names(sections.headers)
     for n in (1, 2):
         buckets, starts, ends = sections.header_tokens.runs(n, seed, bits)
-        yield Found(sections.headers, buckets, starts, ends, lambda i, s=starts, e=ends: value_at(s[i], e[i]))  # type: ignore[misc]
+        yield Found(sections.headers, buckets, starts, ends, partial(names.value, starts, ends))
 
 
-def _namer(section: Section):  # type: ignore[no-untyped-def]
-    @cache
-    def line_starts() -> list[int]:
-        text = section.folded
-        return [i for i in range(len(text)) if (i == 0 or text[i - 1] == 10) and text[i] > 32]
+class _Names:
+    """Tells in which header a word stands; where the headers begin is looked up when first asked."""
 
-    def value_at(start: int, end: int) -> str:
-        line = line_starts()[bisect_right(line_starts(), start) - 1]
-        name = section.folded[line : section.folded.find(b":", line)].decode("utf-8", "replace")
-        return name if start == line else f"{name}={joined_words(section.folded[start:end])}"
+    __slots__ = ("_section", "_starts")
 
-    return value_at
+    def __init__(self, section: Section) -> None:
+        self._section = section
+        self._starts: list[int] = []
+
+    def value(self, starts: Positions, ends: Positions, i: int) -> str:
+        text, start = self._section.folded, int(starts[i])
+        if not self._starts:
+            self._starts = [at for at, byte in enumerate(text) if byte > 32 and (at == 0 or text[at - 1] == 10)]
+        line = self._starts[bisect_right(self._starts, start) - 1]
+        name = text[line : text.find(b":", line)].decode("utf-8", "replace")
+        return name if start == line else f"{name}={joined_words(text[start : ends[i]])}"

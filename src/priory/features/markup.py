@@ -11,7 +11,7 @@ from typing import Final
 from priory.features.found import Found, found_values
 from priory.features.sections import Sections
 
-MOST_BYTES: Final = 3_000
+MOST_BYTES: Final = 1_500
 _TAG = re.compile(rb"<(/?[^\s>]+)[^>]*>")
 
 

@@ -16,7 +16,7 @@ MOST_HEADER: Final = 400  #: bytes of one header: long ones are signatures and r
 MOST_HEADERS: Final = 6_000
 MOST_TEXT: Final = 12_000
 MOST_LINK: Final = 200
-MOST_LINKS: Final = 100
+MOST_LINKS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,11 @@ class Sections:
     @cached_property
     def distinct_links(self) -> tuple[Link, ...]:
         """The links, each once, with targets on one line."""
-        once = dict.fromkeys(self.message.links)
-        return tuple(Link(" ".join(link.target[:MOST_LINK].split()), link.text) for link in islice(once, MOST_LINKS))
+        once = {link.target: link for link in reversed(self.message.links)}
+        return tuple(
+            Link(" ".join(link.target[:MOST_LINK].split()), link.text)
+            for link in islice(reversed(once.values()), MOST_LINKS)
+        )
 
     @cached_property
     def links(self) -> Section:

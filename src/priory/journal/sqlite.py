@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,8 @@ class Journal:
         self.path = path
         self._db = connection
         self._wait_s = wait_s
+        self._change = 0
+        self._tally: Counter[str] = Counter()
         self.id, self.features_version, self.bits = self._row("SELECT id, features_version, bits FROM journal")
 
     @classmethod
@@ -107,11 +110,22 @@ class Journal:
         with _errors_named(self.path, self._wait_s):
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._change, self._tally = self.position()[0], Counter()
                 yield
+                self._number_changes()
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+
+    def _number_changes(self) -> None:
+        """Write down the number of the last change, and how the tally has moved."""
+        self._db.execute("UPDATE journal SET change = ?", (self._change,))
+        self._db.executemany(
+            "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = n + excluded.n",
+            self._tally.items(),
+        )
+        self._tally.clear()
 
     def position(self) -> tuple[int, int]:
         """Return the number of the last change, and the last one whose forgotten lessons are gone."""
@@ -135,7 +149,7 @@ class Journal:
             (self._next_change(), lesson.digest, lesson.label, lesson.features, lesson.held_out, lesson.user,
              lesson.source, lesson.sender, lesson.time),
         )  # fmt: skip
-        self._count(lesson.label, 1)
+        self._tally[lesson.label] += 1
 
     def forget(self, digest: bytes, user: str = "") -> Change | None:
         """Move a lesson to the forgotten ones and return what that means for counts; None if there is none."""
@@ -150,7 +164,7 @@ class Journal:
             (self._next_change(), learned, label, held_out, features),
         )
         self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
-        self._count(label, -1)
+        self._tally[label] -= 1
         return Change(-1, label, features, held_out)
 
     def changes_since(self, change: int) -> Iterator[Change]:
@@ -200,14 +214,8 @@ class Journal:
             raise JournalError(f"{self.path} is damaged ({said}). Restore it from a backup.")
 
     def _next_change(self) -> int:
-        (change,) = self._row("UPDATE journal SET change = change + 1 RETURNING change")
-        return int(str(change))
-
-    def _count(self, label: str, sign: int) -> None:
-        self._db.execute(
-            "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = n + excluded.n",
-            (label, sign),
-        )
+        self._change += 1
+        return self._change
 
 
 def _create(connection: sqlite3.Connection, features_version: int, bits: int) -> None:

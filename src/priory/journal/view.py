@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priory.bayes import Counts
 from priory.journal.lesson import Change, JournalError
 from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
-from priory.kernels import unpack
+from priory.kernels import Buckets, unpack
 
 MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
@@ -79,16 +80,23 @@ class View:
 
     def apply(self, change: Change) -> None:
         """Let one lesson come or go."""
-        if change.label not in self._labels:
-            raise JournalError(
-                f"{self._journal.path} holds lessons labelled {change.label!r}, which the configuration does not "
-                f"name (it has {', '.join(self._labels)}): add the label to it."
-            )
-        label = self._labels.index(change.label)
         buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
         scores = None if change.held_out is None else np.frombuffer(change.held_out, np.float32)
-        (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, label, scores)
+        (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), scores)
         self.generation += 1
+
+    def add(self, buckets: Buckets, label: str, scores: NDArray[np.float32] | None) -> None:
+        """Let one lesson come whose features are at hand."""
+        self.counts.add(buckets, self._label(label), scores)
+        self.generation += 1
+
+    def _label(self, label: str) -> int:
+        if label not in self._labels:
+            raise JournalError(
+                f"{self._journal.path} holds lessons labelled {label!r}, which the configuration does not name "
+                f"(it has {', '.join(self._labels)}): add the label to it."
+            )
+        return self._labels.index(label)
 
     def _tallies_differ(self) -> bool:
         """A journal restored from a backup, say, does not fit a snapshot that was made after it."""

@@ -7,12 +7,13 @@ evidence like everything else.
 import hashlib
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from priory.message import mime
 from priory.message.charset import decode, without_invisible
-from priory.message.headers import Header, header
+from priory.message.headers import Fields, Header, header
 from priory.message.scanner import Scan
 
 __all__ = ["Attachment", "Header", "Link", "Message", "Text", "parse"]
@@ -61,6 +62,8 @@ class Message:
     """
 
     headers: tuple[Header, ...]
+    first: Mapping[str, str]  #: the value of the first header of each name, names in lower case
+    sender_domain: str  #: of the address in From
     part_headers: tuple[Header, ...]
     texts: tuple[Text, ...]
     links: tuple[Link, ...]
@@ -75,22 +78,12 @@ class Message:
         >>> parse(b"Subject: lunch\\n  on Friday?\\n\\n").header("subject")
         'lunch on Friday?'
         """
-        return next((h.unfolded for h in self.headers if h.name.lower() == name.lower()), "")
+        return " ".join(self.first.get(name.lower(), "").split())
 
     @property
     def text(self) -> str:
         """All visible text."""
         return "\n".join(part.text for part in self.texts)
-
-    @property
-    def sender_domain(self) -> str:
-        """The domain in From, or an empty text.
-
-        >>> parse(b"From: Ann <ann@Mail.Example>\\n\\n").sender_domain
-        'mail.example'
-        """
-        addresses = _ADDRESS.findall(self.header("from"))
-        return addresses[-1].lower().strip(".") if addresses else ""
 
 
 def parse(raw: bytes) -> Message:
@@ -108,12 +101,15 @@ def parse(raw: bytes) -> Message:
     if not own:
         reading.defects.append("no headers")
     headers = reading.headers(own)
+    first = {h.name.lower(): h.value for h in reversed(headers)}
     inner = [fields for fields in (*found.outer, *(part.fields for part in found.parts)) if fields is not own]
     part_headers = tuple(h for fields in inner for h in reading.headers(fields))
     for part in found.parts:
         reading.part(part)
     return Message(
         headers=headers,
+        first=first,
+        sender_domain=_domain(first.get("from", "")),
         part_headers=part_headers,
         texts=tuple(reading.texts),
         links=tuple(reading.links[:MOST_LINKS]),
@@ -124,6 +120,16 @@ def parse(raw: bytes) -> Message:
     )
 
 
+def _domain(sender: str) -> str:
+    """Return the domain of the last address in a From header.
+
+    >>> _domain("Ann <ann@Mail.Example>")
+    'mail.example'
+    """
+    addresses = _ADDRESS.findall(sender)
+    return str(addresses[-1]).lower().strip(".") if addresses else ""
+
+
 def _envelope_end(raw: bytes) -> int:
     """An mbox's `From ` line is not part of the message."""
     if not raw.startswith(b"From "):
@@ -132,10 +138,10 @@ def _envelope_end(raw: bytes) -> int:
     return end + 1 if end >= 0 else len(raw)
 
 
-def _digest(own: list[tuple[str, bytes]], body: bytes) -> bytes:
+def _digest(own: Fields, body: bytes) -> bytes:
     """Name the message by its own headers and body; line ends and an empty end do not count."""
-    head = b"".join(name.encode() + b":" + value.rstrip(b"\r\n") + b"\n" for name, value in own)
-    sha = hashlib.sha256(head.replace(b"\r\n", b"\n"))
+    head = "".join(f"{name}:{value.rstrip()}\n" for name, value in own)
+    sha = hashlib.sha256(head.encode("latin-1"))
     sha.update(b"\n" + body.replace(b"\r\n", b"\n").rstrip(b"\r\n"))
     return sha.digest()
 
@@ -152,7 +158,7 @@ class _Reading:
         self.attachments: list[Attachment] = []
         self.room = MOST_TEXT_BYTES
 
-    def headers(self, fields: list[tuple[str, bytes]]) -> tuple[Header, ...]:
+    def headers(self, fields: Fields) -> tuple[Header, ...]:
         decoded = []
         for name, value in fields:
             field, defect = header(name, value)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from priory.message.headers import base64_bytes, decoded, fields, parameters
+from priory.message.headers import Fields, base64_bytes, decoded, fields, parameters
 
 DEEPEST: Final = 25  #: multipart inside multipart
 MOST_PARTS: Final = 250
@@ -22,7 +22,7 @@ MOST_DECODED_BYTES: Final = 32 * 1024 * 1024  #: of one part
 class Part:
     """A leaf of the message: its own header fields, as found, and where its encoded body lies."""
 
-    fields: list[tuple[str, bytes]]
+    fields: Fields
     content_type: str
     parameters: dict[str, str]
     encoding: str
@@ -37,7 +37,7 @@ class Structure:
     """All parts of a message, the header fields of the containers on the way to them, and what was wrong."""
 
     parts: list[Part] = field(default_factory=list)
-    outer: list[list[tuple[str, bytes]]] = field(default_factory=list)
+    outer: list[Fields] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
 
 
@@ -59,8 +59,9 @@ def header_end(raw: bytes, start: int, end: int) -> tuple[int, int]:
         return start, start + 1
     if raw[start : start + 2] == b"\r\n":
         return start, start + 2
-    unix, dos = raw.find(b"\n\n", start, end), raw.find(b"\n\r\n", start, end)
-    if dos >= 0 and (unix < 0 or dos < unix):
+    unix = raw.find(b"\n\n", start, end)
+    dos = raw.find(b"\n\r\n", start, unix if unix >= 0 else end)
+    if dos >= 0:
         return dos + 1, dos + 3
     return (unix + 1, unix + 2) if unix >= 0 else (end, end)
 
@@ -70,7 +71,7 @@ def _read(raw: bytes, start: int, end: int, depth: int, found: Structure) -> Non
     if block_end - start > MOST_HEADER_BYTES:
         found.defects.append("headers too long")
         block_end = start + MOST_HEADER_BYTES
-    part = _part(list(fields(raw[start:block_end])), body, end, found)
+    part = _part(fields(raw[start:block_end]), body, end, found)
     if part.content_type.startswith("multipart/"):
         _read_multipart(raw, part, depth, found)
     elif part.content_type == "message/rfc822" and part.encoding not in ("base64", "quoted-printable"):
@@ -79,21 +80,21 @@ def _read(raw: bytes, start: int, end: int, depth: int, found: Structure) -> Non
         found.parts.append(part)
 
 
-def _part(own: list[tuple[str, bytes]], start: int, end: int, found: Structure) -> Part:
+def _part(own: Fields, start: int, end: int, found: Structure) -> Part:
     values = {"content-type": "", "content-transfer-encoding": "", "content-disposition": ""}
     for name, value in own:
         lowered = name.lower()
         if lowered in values and not values[lowered]:
-            values[lowered] = value.decode("utf-8", "replace").strip()
+            values[lowered] = value.strip()
     content_type, given = parameters(values["content-type"])
     if content_type.count("/") != 1:
         if content_type:
             found.defects.append("malformed content type")
         content_type = "text/plain"
     disposition, named = parameters(values["content-disposition"])
-    filename = decoded(named.get("filename") or given.get("name") or "")
+    filename = named.get("filename") or given.get("name") or ""
     encoding = values["content-transfer-encoding"].lower().partition(";")[0].strip()
-    return Part(own, content_type, given, encoding, disposition, filename, start, end)
+    return Part(own, content_type, given, encoding, disposition, decoded(filename) if "=?" in filename else filename, start, end)
 
 
 def _read_multipart(raw: bytes, part: Part, depth: int, found: Structure) -> None:
