@@ -1,6 +1,6 @@
 """Replay real mail as TREC did: score each message, then learn its label, in order of arrival.
 
-    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/replay.py [--json FILE]
+    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/replay.py [--weight gram=0] [--json FILE]
 
 Prints, for each corpus, 1-ROCA% (how often a random spam ranks below a random ham, in percent), the spam missed where
 0.1 % of the ham is lost, what the default costs decided, and how far the probabilities are from the truth (expected
@@ -21,7 +21,7 @@ from priory.bayes import Counts, PresenceBayes
 from priory.corpus import Labelled, read_index
 from priory.decision import decide
 from priory.features import KINDS, extract
-from priory.filter import Options
+from priory.filter import WEIGHTS, Options
 from priory.message import parse
 from priory.scoring import calibrations, held_out_scores, scores
 
@@ -41,7 +41,7 @@ def replay(mail: Iterable[Labelled], options: Options) -> tuple[np.ndarray, np.n
             log_odds.append(0.0)
             said.append("unsure")
         else:
-            ham, spam = scores(features, counts, model, calibrations(counts))
+            _, spam = scores(features, counts, model, calibrations(counts))
             log_odds.append(spam.log_odds)
             p = 1 / (1 + np.exp(-spam.log_odds))
             said.append(decide([1 - p, p], options.costs))
@@ -76,11 +76,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument("corpora", nargs="*", default=list(CORPORA), help="which of: " + ", ".join(CORPORA))
+    parser.add_argument("--weight", action="append", default=[], metavar="KIND=W", help="another weight for a kind")
     arguments = parser.parse_args()
+    options = Options(weights={**WEIGHTS, **{kind: float(w) for kind, w in (w.split("=") for w in arguments.weight)}})
     results = {}
     for name in arguments.corpora:
         start = time.perf_counter()
-        figures = measures(*replay(read_index(Path(os.environ["PRIORY_CORPORA"]) / CORPORA[name]), Options()))
+        figures = measures(*replay(read_index(Path(os.environ["PRIORY_CORPORA"]) / CORPORA[name]), options))
         results[name] = figures | {"seconds": time.perf_counter() - start}
     for figure in next(iter(results.values())):
         print(f"{figure:36}" + "".join(f"{results[name][figure]:>14.4f}" for name in results))

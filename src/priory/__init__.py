@@ -1,1 +1,18 @@
-"""Priory."""
+"""Priory: a mail filter that says how probable spam is, why, and what it would cost to be wrong.
+
+>>> import tempfile
+>>> from priory import Filter
+>>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+...     _ = filter.learn(b"Subject: lunch\\n\\nShall we have lunch on Friday?", "ham")
+...     _ = filter.learn(b"Subject: pills\\n\\nCheap pills, buy pills now!", "spam")
+...     verdict = filter.check(b"Subject: hello\\n\\nBuy cheap pills!")
+...     verdict.probability > 0.5, verdict.evidence[0].feature
+(True, 'pair:cheap pills')
+"""
+
+from priory.filter import Filter, Options
+from priory.message import Message, parse
+from priory.verdict import Evidence, Verdict
+
+__all__ = ["Evidence", "Filter", "Message", "Options", "Verdict", "parse"]
+__version__ = "0.1.0"

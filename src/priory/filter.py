@@ -89,6 +89,7 @@ class Filter:
         self.journal = Journal.open(home / "journal.sqlite", VERSION, options.spec.bits)
         self._spec = Spec(options.spec.kinds, options.spec.patterns, self.journal.bits)
         self._view = View(self.journal, options.labels, home / "counts")
+        self._has_changed = False
         self._thresholds = thresholds(options.costs)
         self._lines: tuple[int, list[Calibration]] = (-1, [])
 
@@ -109,8 +110,9 @@ class Filter:
         return cls(home, options or Options())
 
     def close(self) -> None:
-        """Write a snapshot if one is due, and let go of the files."""
-        self._view.save_if_due()
+        """Let go of the files; who has changed something leaves a snapshot if one is due."""
+        if self._has_changed:
+            self._view.save_if_due()
         self.journal.close()
 
     def __enter__(self) -> Self:
@@ -135,7 +137,7 @@ class Filter:
         scores = self._scores(features)
         verdict = self._verdict(message, features, scores)
         about = scores[self.options.labels.index(verdict.about)]
-        return Explanation(verdict, coloured(features, about.terms))
+        return Explanation(verdict, coloured(features, about))
 
     def learn(self, raw: bytes, label: str, source: str = "", user: str = "") -> Learned:
         """Teach the filter what a message is; durable when this returns.
@@ -147,7 +149,7 @@ class Filter:
         ...     [filter.learn(b"Subject: hello", label).outcome for label in ("ham", "ham", "spam")]
         ['learned', 'known', 'relearned']
         """
-        (learned,), = self.learn_many([(raw, label, source)], user)
+        ((learned,),) = self.learn_many([(raw, label, source)], user)
         return learned
 
     def learn_many(
@@ -163,7 +165,8 @@ class Filter:
 
     def forget(self, message: bytes, user: str = "") -> str | None:
         """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none."""
-        digest = message if len(message) == 32 else parse(message).digest
+        is_digest = len(message) == 32 and self.journal.label_of(message, user) is not None
+        digest = message if is_digest else parse(message).digest
         with self._changing():
             change = self.journal.forget(digest, user)
             if change:
@@ -173,7 +176,9 @@ class Filter:
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
         if other.bits != self.journal.bits:
-            raise JournalError(f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}.")
+            raise JournalError(
+                f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}."
+            )
         unknown = set(other.tally()) - set(self.options.labels)
         if unknown:
             raise JournalError(f"{other.path} has labels this filter does not know: {', '.join(sorted(unknown))}.")
@@ -211,7 +216,8 @@ class Filter:
             with self.journal.writing():
                 self._view.catch_up()
                 yield
-            self._view.change = self.journal.position()[0]
+                self._view.change = self.journal.last_change
+            self._has_changed = True
         except BaseException:
             self._view.invalidate()
             raise

@@ -1,0 +1,103 @@
+"""The commands that ask and change nothing: check, explain, stats."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from priory.cli.options import HOME, Home, Json, Paths, Problem, opened, problems
+
+_MOST_EVIDENCE = 20
+
+
+def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> None:  # noqa: B006 - typer copies it
+    """Say what messages are, and how probable it is.
+
+    Prints one line per message: what is said, the probability of spam, and where the message is. With `--json` one
+    object per line, with the weightiest evidence.
+
+    **Examples**
+
+    `priory check message.eml`
+
+    `priory check ~/Maildir --json | jq -r 'select(.label == "spam") | .source'`
+    """
+    from priory.corpus import read  # noqa: PLC0415
+    from priory.verdict import digits  # noqa: PLC0415
+
+    with opened(home) as filter_:
+        reason = ""
+        for message in read(paths, ""):
+            verdict = filter_.check(message.raw)
+            if as_json:
+                said = {"source": message.source, **verdict.as_dict(_MOST_EVIDENCE)}
+                print(json.dumps(said, ensure_ascii=False))  # noqa: T201
+            else:
+                print(f"{verdict.label:8} {digits(verdict.probability):11}  {message.source}")  # noqa: T201
+            reason = verdict.reason
+    if reason and not as_json:
+        print(f"({reason}; teach it with: priory learn LABEL PATH…)")  # noqa: T201
+
+
+def explain(
+    path: Annotated[str, typer.Argument(help="A message; - is standard input.")] = "-",
+    html: Annotated[Path | None, typer.Option(help="Write the explanation as a page to this file.")] = None,
+    home: Home = HOME,
+    as_json: Json = False,
+) -> None:
+    """Show why a message is judged as it is: every part of it, coloured by what it adds.
+
+    Prior and evidence add up exactly to the log-odds. With `--json` all evidence is printed, with its places.
+
+    **Examples**
+
+    `priory explain message.eml`
+
+    `priory explain --html why.html message.eml`
+    """
+    raw = _one_message(path)
+    with opened(home) as filter_:
+        explanation = filter_.explain(raw)
+    if as_json:
+        print(explanation.verdict.to_json())  # noqa: T201
+    if html is not None:
+        from priory.cli.page import page  # noqa: PLC0415
+
+        try:
+            html.write_text(page(explanation), encoding="utf-8")
+        except OSError as error:
+            raise Problem(f"{html} cannot be written: {error.strerror}") from None
+        if not as_json:
+            print(f"written to {html}")  # noqa: T201
+    if html is None and not as_json:
+        from priory.cli.show import show  # noqa: PLC0415
+
+        show(explanation)
+
+
+def _one_message(path: str) -> bytes:
+    from priory.corpus import read  # noqa: PLC0415
+
+    with problems():
+        for message in read([path], ""):
+            return message.raw
+    return b""
+
+
+def stats(home: Home = HOME, as_json: Json = False) -> None:
+    """Show what has been learned, and how scores are read.
+
+    **Example**
+
+    `priory stats --json`
+    """
+    with opened(home) as filter_:
+        figures = filter_.stats()
+    if as_json:
+        print(json.dumps({"home": str(home), **asdict(figures)}))  # noqa: T201
+        return
+    from priory.cli.show import show_stats  # noqa: PLC0415
+
+    show_stats(figures, home)

@@ -1,0 +1,61 @@
+"""Options that commands share, and how a command opens the filter."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from priory.filter import Filter, Options
+
+HOME = Path("~/.priory")
+
+Home = Annotated[
+    Path,
+    typer.Option("--home", envvar="PRIORY_HOME", help="The folder of the filter: its journal and its priory.toml."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.")]
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH…",
+        help="Messages: files, mboxes, Maildirs, folders of these, tar archives; - is standard input.",
+        show_default=False,
+    ),
+]
+
+
+class Problem(Exception):  # noqa: N818 - it is for people
+    """Something is wrong with the input, the configuration or the store; the text says what and the remedy."""
+
+
+@contextmanager
+def problems() -> Iterator[None]:
+    """Turn the errors that people can act on into problems; all others are ours and keep their traceback."""
+    from priory.config import ConfigError  # noqa: PLC0415 - a quick start for --help
+    from priory.corpus import CorpusError  # noqa: PLC0415
+    from priory.journal import JournalError  # noqa: PLC0415
+
+    try:
+        yield
+    except (ConfigError, CorpusError, JournalError) as error:
+        raise Problem(str(error)) from None
+
+
+def read_options(home: Path) -> "Options":
+    """Return the options of a home."""
+    from priory.config import load  # noqa: PLC0415
+
+    return load(home.expanduser() / "priory.toml")
+
+
+@contextmanager
+def opened(home: Path) -> "Iterator[Filter]":
+    """Open the filter of a home with its configuration."""
+    from priory.filter import Filter  # noqa: PLC0415
+
+    with problems(), Filter.open(home.expanduser(), read_options(home)) as filter_:
+        yield filter_

@@ -1,0 +1,96 @@
+"""An explanation as a page that stands alone: no script, nothing loaded, every byte of the message escaped."""
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from priory.cli.show import runs
+from priory.verdict import digits
+
+if TYPE_CHECKING:
+    from priory.explanation import Coloured, Explanation
+    from priory.verdict import Evidence, Verdict
+
+_SHADES: Final = 6
+_MOST_ROWS: Final = 15
+_STYLE: Final = """
+:root { color-scheme: light dark; --for: 192,57,43; --against: 30,132,73; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+.said { color: #fff; padding: .1em .5em; border-radius: .25em; background: #7d6608; }
+.said.spam { background: rgb(var(--for)); } .said.ham { background: rgb(var(--against)); }
+.quiet { opacity: .75; }
+table { border-collapse: collapse; } td, th { padding: .15rem 1rem .15rem 0; text-align: left; vertical-align: top; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; } tr.sum td { font-weight: bold; border-top: 1px solid; }
+.bar { display: inline-block; height: .8em; background: rgb(var(--for)); }
+.bar.against { background: rgb(var(--against)); }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 1rem; border: 1px solid #8886; border-radius: .4em; }
+.sides { display: flex; flex-wrap: wrap; gap: 2rem; } td.f { overflow-wrap: anywhere; max-width: 22rem; }
+""" + "".join(
+    f".p{i} {{ background: rgba(var(--for),{i / _SHADES * 0.6:.2f}); }} "
+    f".m{i} {{ background: rgba(var(--against),{i / _SHADES * 0.6:.2f}); }}\n"
+    for i in range(1, _SHADES + 1)
+)
+
+
+def page(explanation: "Explanation") -> str:
+    """Return the page."""
+    verdict = explanation.verdict
+    body = [_headline(verdict), *([] if verdict.reason else [_sums(explanation), _sides(verdict)])]
+    body += [_section(section) for section in explanation.sections if section.text.strip()]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(verdict.label)} {digits(verdict.probability)}</title><style>{_STYLE}</style></head>\n"
+        f"<body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _headline(verdict: "Verdict") -> str:
+    costs = ", ".join(f"{escape(said)} {cost:.2f}" for said, cost in verdict.expected_costs.items())
+    steps = ", ".join(f"{escape(said)} from {p:.2f}" for said, p in verdict.thresholds.items())
+    return (
+        f'<h1><span class="said {escape(verdict.label)}">{escape(verdict.label)}</span> '
+        f"{escape(verdict.about)} with probability {digits(verdict.probability)}</h1>"
+        + (f"<p>{escape(verdict.reason)}</p>" if verdict.reason else "")
+        + f'<p class="quiet">Expected cost of saying: {costs}.{f" Thresholds: {steps}." if steps else ""}</p>'
+    )
+
+
+def _sums(explanation: "Explanation") -> str:
+    verdict = explanation.verdict
+    rows = [("prior", verdict.prior), *((section.name, section.total) for section in explanation.sections)]
+    others = verdict.log_odds - sum(value for _, value in rows)
+    rows += [("the other labels", others)] if abs(others) > 1e-6 else []
+    largest = max(abs(value) for _, value in rows) or 1.0
+    cells = "".join(
+        f'<tr><td>{escape(name)}</td><td class="n">{value:+.3f}</td><td>'
+        f'<span class="bar{"" if value > 0 else " against"}" style="width:{16 * abs(value) / largest:.2f}rem"></span>'
+        "</td></tr>"
+        for name, value in rows
+    )
+    total = f'<tr class="sum"><td>log-odds</td><td class="n">{verdict.log_odds:+.3f}</td><td></td></tr>'
+    return f"<h2>Where the log-odds come from</h2><table>{cells}{total}</table>"
+
+
+def _sides(verdict: "Verdict") -> str:
+    readable = [e for e in verdict.evidence if "gram:" not in e.feature]
+    towards = _table(f"For {verdict.about}", [e for e in readable if e.term > 0])
+    away = _table("Against", [e for e in readable if e.term < 0])
+    return f'<h2>The weightiest evidence</h2><div class="sides">{towards}{away}</div>'
+
+
+def _table(title: str, evidence: "list[Evidence]") -> str:
+    rows = "".join(
+        f'<tr><td class="f">{escape(e.feature)}</td><td class="n">{e.term:+.3f}</td></tr>'
+        for e in evidence[:_MOST_ROWS]
+    )
+    return f"<table><tr><th>{escape(title)}</th><th></th></tr>{rows}</table>"
+
+
+def _section(section: "Coloured") -> str:
+    spans = "".join(
+        f'<span class="{"p" if level > 0 else "m"}{abs(level)}">{escape(stretch)}</span>' if level else escape(stretch)
+        for stretch, level in runs(section, _SHADES)
+    )
+    return f"<h2>{escape(section.name.capitalize())} ({section.total:+.3f})</h2><pre>{spans}</pre>"

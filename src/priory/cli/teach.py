@@ -1,0 +1,231 @@
+"""The commands that change what the filter knows: learn, forget, rebuild, merge."""
+
+import json
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from priory.cli.options import HOME, Home, Json, Problem, User, opened, problems
+
+if TYPE_CHECKING:
+    from priory.corpus import Corpus, Labelled
+    from priory.filter import Filter
+
+
+def learn(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LABEL PATH…", help="What the messages are, and where; - is standard input."),
+    ] = None,
+    index: Annotated[
+        Path | None, typer.Option(help="Learn from an index instead: lines of `label path`, relative to the file.")
+    ] = None,
+    user: User = "",
+    home: Home = HOME,
+    as_json: Json = False,
+) -> None:
+    """Teach the filter what messages are.
+
+    Learning the same message twice changes nothing; another label turns the lesson round. Everything reported as
+    learned is on disk; Ctrl-C keeps what was learned so far.
+
+    **Examples**
+
+    `priory learn ham ~/Maildir`
+
+    `priory learn spam ~/Maildir/.Junk missed.eml old-spam.mbox`
+
+    `cat message | priory learn spam -`
+
+    `priory learn --index corpus/full/index`
+    """
+    with opened(home) as filter_:
+        corpus = _corpus(what or [], index, filter_)
+        start = time.perf_counter()
+        done, stopped = _learn_all(filter_, corpus, user, quiet=as_json)
+        seconds = time.perf_counter() - start
+    if as_json:
+        print(json.dumps({**done, "stopped": stopped, "seconds": round(seconds, 3)}))  # noqa: T201
+    else:
+        print(_summary(done, stopped, seconds, home))  # noqa: T201
+    if stopped:
+        raise typer.Exit(130)
+
+
+def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
+    from priory.corpus import read, read_index  # noqa: PLC0415
+
+    labels = filter_.options.labels
+    if index is not None:
+        if what:
+            raise Problem("learn takes either LABEL PATH… or --index FILE, not both")
+        return read_index(index)
+    if len(what) < 2:
+        raise Problem("learn needs a label and at least one path, for example: priory learn spam ~/Maildir/.Junk")
+    if what[0] not in labels:
+        raise Problem(f"unknown label {what[0]!r}; this filter knows {', '.join(labels)}")
+    return read(what[1:], what[0])
+
+
+def _learn_all(filter_: "Filter", corpus: "Corpus", user: str, quiet: bool) -> tuple[dict[str, int], bool]:
+    done = Counter({"learned": 0, "relearned": 0, "known": 0})
+    with _interruptible() as stopped, _bar(corpus, quiet) as progressed:
+        lessons = ((m.raw, m.label, m.source) for m in _known_labels(_until(corpus, stopped), filter_))
+        for group in filter_.learn_many(lessons, user):
+            done.update(learned.outcome for learned in group)
+            progressed(len(group))
+    return dict(done), bool(stopped)
+
+
+def _known_labels(messages: "Iterable[Labelled]", filter_: "Filter") -> "Iterator[Labelled]":
+    labels = filter_.options.labels
+    for message in messages:
+        if message.label not in labels:
+            raise Problem(f"{message.source}: unknown label {message.label!r}; this filter knows {', '.join(labels)}")
+        yield message
+
+
+def _until(corpus: "Corpus", stopped: list[int]) -> "Iterator[Labelled]":
+    for message in corpus:
+        if stopped:
+            return
+        yield message
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """Note Ctrl-C instead of raising wherever it strikes: what is under way is finished and made durable."""
+    stopped: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: stopped.append(number))
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar(corpus: "Corpus", quiet: bool) -> "Iterator[Callable[[int], None]]":
+    """A progress bar where a person looks on, nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
+
+    from priory.corpus import CorpusError  # noqa: PLC0415
+
+    try:
+        total: int | None = corpus.count()
+    except CorpusError:  # standard input cannot be counted
+        total = None
+    columns = ("learning", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda n: progress.advance(task, n)
+
+
+def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:
+    n = sum(done.values())
+    parts = [f"learned {done['learned']:,}"]
+    parts += [f"turned round {done['relearned']:,}"] if done["relearned"] else []
+    parts += [f"known already {done['known']:,}"] if done["known"] else []
+    speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
+    return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"
+
+
+def forget(
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH|DIGEST…", help="Messages, or digests as `check --json` prints them."),
+    ],
+    user: User = "",
+    home: Home = HOME,
+    as_json: Json = False,
+) -> None:
+    """Take lessons back, exactly: as if they had never been learned.
+
+    **Examples**
+
+    `priory forget mistaken.eml`
+
+    `priory forget 2f9c1e…(64 digits)`
+    """
+    done = Counter({"forgotten": 0, "unknown": 0})
+    with opened(home) as filter_:
+        for message in _messages_or_digests(what):
+            done["forgotten" if filter_.forget(message, user) else "unknown"] += 1
+    if as_json:
+        print(json.dumps(dict(done)))  # noqa: T201
+    else:
+        print(f"forgot {done['forgotten']:,}, never learned {done['unknown']:,}")  # noqa: T201
+    if not done["forgotten"]:
+        raise typer.Exit(1)
+
+
+def _messages_or_digests(what: list[str]) -> Iterator[bytes]:
+    from priory.corpus import read  # noqa: PLC0415
+
+    for each in what:
+        if len(each) == 64 and not Path(each).exists() and all(c in "0123456789abcdef" for c in each.lower()):
+            yield bytes.fromhex(each)
+        else:
+            yield from (message.raw for message in read([each], ""))
+
+
+def rebuild(home: Home = HOME) -> None:
+    """Check the journal from end to end and build the counts from it anew.
+
+    The counts are only a view of the journal, so this can lose nothing. It is never needed in normal work.
+
+    **Example**
+
+    `priory rebuild`
+    """
+    with opened(home) as filter_:
+        filter_.rebuild()
+        print(f"built anew from {sum(filter_.stats().lessons.values()):,} lessons in {home}")  # noqa: T201
+
+
+def merge(
+    others: Annotated[list[Path], typer.Argument(metavar="HOME…", help="Other homes, or their journal.sqlite.")],
+    home: Home = HOME,
+    as_json: Json = False,
+) -> None:
+    """Take in the lessons of other filters, none of them twice.
+
+    Where both know a message, the later lesson counts.
+
+    **Example**
+
+    `priory merge /mnt/old-server/.priory`
+    """
+    done: Counter[str] = Counter()
+    with opened(home) as filter_:
+        for other in others:
+            done.update(_merge(filter_, other.expanduser()))
+    if as_json:
+        print(json.dumps(dict(done)))  # noqa: T201
+    else:
+        print(f"added {done['added']:,}, turned round {done['relabelled']:,}, known already {done['known']:,}")  # noqa: T201
+
+
+def _merge(filter_: "Filter", other: Path) -> dict[str, int]:
+    from priory.features import VERSION  # noqa: PLC0415
+    from priory.journal import Journal  # noqa: PLC0415
+
+    path = other / "journal.sqlite" if other.is_dir() else other
+    if not path.is_file():
+        raise Problem(f"{other} is no home of a filter: there is no journal.sqlite")
+    with problems():
+        journal = Journal.open(path, VERSION, filter_.journal.bits)
+        try:
+            return filter_.merge(journal)
+        finally:
+            journal.close()

@@ -1,0 +1,225 @@
+"""The commands as a person runs them: real processes, real files."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from priory.cli import app
+from priory.demo import draw
+
+PRIORY = str(Path(sys.executable).with_name("priory"))
+
+
+def priory(*arguments: object, home: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PRIORY_HOME": str(home), "COLUMNS": "100"}
+    command = [PRIORY, *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def inbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inbox")
+    for i, drawn in enumerate(draw(240, seed=4)):
+        place = folder / ("unseen" if i >= 200 else "taught") / drawn.label
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{i}.eml").write_bytes(drawn.raw)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def home(inbox: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    for label in ("ham", "spam"):
+        assert priory("learn", label, inbox / "taught" / label, home=home).returncode == 0
+    return home
+
+
+def test_learning_says_what_it_did_and_twice_changes_nothing(inbox: Path, tmp_path: Path):
+    first = priory("learn", "ham", inbox / "taught" / "ham", home=tmp_path)
+    again = priory("learn", "ham", inbox / "taught" / "ham", "--json", home=tmp_path)
+    n = len(list((inbox / "taught" / "ham").iterdir()))
+    assert first.stdout.decode().startswith(f"learned {n} in {tmp_path}")
+    assert json.loads(again.stdout)["known"] == n
+
+
+def test_check_prints_one_line_per_message_and_is_mostly_right(inbox: Path, home: Path):
+    for label in ("ham", "spam"):
+        result = priory("check", inbox / "unseen" / label, home=home)
+        said = [line.split()[0] for line in result.stdout.decode().splitlines()]
+        assert len(said) == len(list((inbox / "unseen" / label).iterdir()))
+        assert said.count(label) > len(said) * 0.6
+        assert said.count({"ham": "spam", "spam": "ham"}[label]) < len(said) * 0.2
+            said
+        )
+
+
+def test_check_as_json_adds_up(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    said = json.loads(priory("check", message, "--json", home=home).stdout)
+    total = said["prior"] + sum(e["term"] for e in said["evidence"]) + said["other_evidence"]
+    assert total == pytest.approx(said["log_odds"], abs=1e-9)
+    assert said["source"] == message.name
+
+
+def test_nothing_learned_is_unsure_and_says_why(inbox: Path, tmp_path: Path):
+    result = priory("check", "-", home=tmp_path, stdin=b"Subject: hi\n\nhello")
+    assert result.stdout.decode().startswith("unsure   0.5000")
+    assert f"no ham and no spam has been learned yet in {tmp_path}" in result.stdout.decode()
+
+
+def test_explain_shows_the_sum_the_evidence_and_the_text(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    shown = priory("explain", message, home=home).stdout.decode()
+    rows = re.findall(
+        r"^(prior|text|headers|links|sender|facts|markup|attachments|part headers) +([+-][\d.]+)", shown, re.MULTILINE
+    )
+    total = float(re.search(r"^log-odds +([+-][\d.]+)", shown, re.MULTILINE)[1])
+    assert sum(float(value) for _, value in rows) == pytest.approx(total, abs=0.0005 * (len(rows) + 1))
+    assert "for spam" in shown
+    assert "Subject:" in shown
+
+
+def test_the_page_escapes_the_message_and_loads_nothing(home: Path, tmp_path: Path):
+    raw = b"Subject: <script>alert(1)</script>\nContent-Type: text/plain\n\n<img src=x onerror=alert(2)> & more"
+    result = priory("explain", "-", "--html", tmp_path / "why.html", home=home, stdin=raw)
+    page = (tmp_path / "why.html").read_text()
+    assert result.returncode == 0
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "default-src 'none'" in page
+    text = re.sub(r"<[^>]+>", "", page)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_filter_adds_headers_and_removes_forged_ones(inbox: Path, home: Path):
+    raw = next((inbox / "unseen" / "spam").iterdir()).read_bytes()
+    forged = b"X-Priory-Verdict: ham; spam=0.0001\n\tfolded\nx-priory-evidence: none\n" + raw
+    clean, marked = priory("filter", home=home, stdin=raw), priory("filter", home=home, stdin=forged)
+    assert clean.stdout == marked.stdout
+    assert clean.stdout.endswith(raw)
+    head = clean.stdout[: -len(raw)].decode("ascii")
+    assert re.fullmatch(r"X-Priory-Verdict: \w+; spam=\d\.\d+\nX-Priory-Log-Odds: .*\nX-Priory-Evidence: .*\n", head)
+
+
+def test_filter_keeps_line_ends_and_the_envelope(home: Path):
+    raw = b"From ann@x.example Mon Jan  6 08:00:00 2025\r\nSubject: hi\r\n\r\nX-Priory-Verdict: in the body\r\n"
+    out = priory("filter", home=home, stdin=raw).stdout
+    assert out.startswith(b"From ann@x.example Mon Jan  6 08:00:00 2025\r\nX-Priory-Verdict: ")
+    assert out.endswith(b"\r\nSubject: hi\r\n\r\nX-Priory-Verdict: in the body\r\n")
+    assert b"\n" not in out.replace(b"\r\n", b"")
+
+
+def test_a_filtered_message_is_the_same_message(home: Path, inbox: Path):
+    message = next((inbox / "taught" / "spam").iterdir())
+    out = priory("filter", home=home, stdin=message.read_bytes()).stdout
+    assert json.loads(priory("learn", "spam", "-", "--json", home=home, stdin=out).stdout)["known"] == 1
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 0), (("--strict",), 75)])
+def test_filter_passes_mail_unchanged_when_the_store_is_broken(options: tuple[str, ...], status: int, tmp_path: Path):
+    (tmp_path / "journal.sqlite").write_bytes(b"this is no journal")
+    raw = b"X-Priory-Verdict: forged\nSubject: hi\n\nhello\n"
+    result = priory("filter", *options, home=tmp_path, stdin=raw)
+    assert (result.stdout, result.returncode) == (raw, status)
+    assert b"message passed unchecked" in result.stderr
+    assert b"is not a Priory journal" in result.stderr
+    assert (tmp_path / "journal.sqlite").read_bytes() == b"this is no journal"
+
+
+def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
+    one, two = list((inbox / "taught" / "spam").iterdir())[:2]
+    priory("learn", "spam", one, two, home=tmp_path)
+    digest = json.loads(priory("check", two, "--json", home=tmp_path).stdout)["digest"]
+    assert priory("forget", one, digest, home=tmp_path).stdout == b"forgot 2, never learned 0\n"
+    again = priory("forget", one, home=tmp_path)
+    assert (again.stdout, again.returncode) == (b"forgot 0, never learned 1\n", 1)
+
+
+def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
+    figures = json.loads(priory("stats", "--json", home=home).stdout)
+    assert sum(figures["lessons"].values()) == 200
+    assert b"built anew from 200 lessons" in priory("rebuild", home=home).stdout
+    assert priory("merge", home, home=tmp_path).stdout == b"added 200, turned round 0, known already 0\n"
+    assert json.loads(priory("merge", home, "--json", home=tmp_path).stdout)["known"] == 200
+    assert json.loads(priory("stats", "--json", home=tmp_path).stdout)["lessons"] == figures["lessons"]
+    assert "thresholds" in priory("stats", home=home).stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("learn", "junk", "-"), "unknown label 'junk'; this filter knows ham, spam"),
+        (("learn", "spam"), "learn needs a label and at least one path"),
+        (("learn", "spam", "/no/such/mail"), "/no/such/mail"),
+        (("check", "/no/such/mail"), "/no/such/mail"),
+        (("merge", "/no/such/home"), "/no/such/home is no home of a filter: there is no journal.sqlite"),
+        (("explain", "-", "--html", "/no/such/folder/x.html"), "/no/such/folder/x.html cannot be written"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
+    result = priory(*arguments, home=home, stdin=b"Subject: x\n\n")
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"priory: ")
+    assert result.stderr.count(b"\n") == 1
+    assert said in result.stderr.decode()
+
+
+def test_a_wrong_configuration_names_file_key_and_remedy(tmp_path: Path):
+    (tmp_path / "priory.toml").write_text("[costs]\nunsur = 3\n")
+    result = priory("check", "-", home=tmp_path, stdin=b"")
+    assert result.stderr.decode() == (f"priory: {tmp_path}/priory.toml: unknown key 'unsur'; did you mean 'unsure'?\n")
+
+
+def test_costs_of_the_configuration_move_the_thresholds(tmp_path: Path):
+    (tmp_path / "priory.toml").write_text("[costs]\nunsure = 1\nspam = { ham = 20 }\n")
+    figures = json.loads(priory("stats", "--json", home=tmp_path).stdout)
+    assert figures["thresholds"] == {"unsure": pytest.approx(0.1), "spam": pytest.approx(0.95)}
+
+
+def test_ctrl_c_keeps_what_was_learned(tmp_path: Path):
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    for i, drawn in enumerate(draw(6000, seed=9)):
+        (folder / f"{i}.eml").write_bytes(drawn.raw)
+    home = tmp_path / "home"
+    command = [PRIORY, "learn", "ham", str(folder), "--json", "--home", str(home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        while not (home / "journal.sqlite").exists() or (home / "journal.sqlite-wal").stat().st_size < 500_000:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate()
+    said = json.loads(out)
+    assert process.returncode == 130
+    assert said["stopped"] is True
+    assert 0 < said["learned"] < 6000
+    assert json.loads(priory("stats", "--json", home=home).stdout)["lessons"]["ham"] == said["learned"]
+
+
+def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
+    result = priory("demo", "--messages", 300, "--save", tmp_path / "drawn", home=tmp_path)
+    shown = result.stdout.decode()
+    assert float(re.search(r"ROC area ([\d.]+)", shown)[1]) > 0.95
+    assert "is spam" in shown
+    assert "log-odds" in shown
+    assert len(list((tmp_path / "drawn").rglob("*.eml"))) == 300
+
+
+def test_every_command_and_option_is_documented(tmp_path: Path):
+    documented = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__
+        assert f"## priory {name}" in documented
+        helped = subprocess.run(
+            [PRIORY, name, "--help"], capture_output=True, env={**os.environ, "COLUMNS": "200"}, check=True
+        )
+        options = set(re.findall(r"--[a-z-]+", helped.stdout.decode())) - {"--help"}
+        assert "Example" in helped.stdout.decode()
+        missing = [option for option in options if option not in documented]
+        assert not missing, f"{name}: {missing}"
