@@ -4,8 +4,10 @@ The expected cost of saying label j is Σ_i p_i · cost[j][i]: the cheapest wins
 so it is said exactly when every label would cost more.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Final
 
 UNSURE: Final = "unsure"
@@ -37,7 +39,7 @@ class Costs:
 
 
 def decide(probabilities: Sequence[float], costs: Costs) -> str:
-    """Return the cheapest thing to say; of equally cheap ones *unsure*, then the more probable.
+    """Return the cheapest thing to say; of equally cheap ones *unsure*, then the label that is named first.
 
     >>> decide([0.1, 0.9], Costs(unsure=1000))   # most likely spam, but losing a ham is dear
     'ham'
@@ -45,29 +47,34 @@ def decide(probabilities: Sequence[float], costs: Costs) -> str:
     'spam'
     """
     expected = costs.expected(probabilities)
-    chance = dict(zip(costs.labels, probabilities, strict=True))
-    return min(expected, key=lambda said: (expected[said], said != UNSURE, -chance.get(said, 0)))
+    return min(expected, key=lambda said: (expected[said], said != UNSURE))
 
 
 def thresholds(costs: Costs) -> Mapping[str, float]:
-    """Return, for two labels, from which probability of the second on what is said.
+    """Return, for two labels, beyond which probability of the second what is said; 1 for what is never said.
+
+    Each cost is a line over the probability, so what is said can change only where two lines cross.
 
     >>> thresholds(Costs())
     {'unsure': 0.4, 'spam': 0.96}
-    >>> thresholds(Costs(unsure=100))["spam"] == 100 / 110
+    >>> thresholds(Costs(unsure=100)) == {"spam": 100 / 110}
     True
     """
     if len(costs.labels) != 2:
         return {}
-    first, second = costs.matrix
-    rises = [(first[0], first[1] - first[0]), (costs.unsure, 0), (second[0], second[1] - second[0])]
-    to_unsure, to_second, direct = _crossing(rises[0], rises[1]), _crossing(rises[1], rises[2]), _crossing(rises[0], rises[2])
-    if to_unsure < to_second:
-        return {UNSURE: to_unsure, costs.labels[1]: to_second}
-    return {costs.labels[1]: direct}
+    first, second = costs.labels
+    lines = [(row[0], row[1] - row[0]) for row in costs.matrix] + [(costs.unsure, 0)]
+    crossings = {_crossing(one, two) for one, two in combinations(lines, 2)}
+    edges = sorted({0, 1} | {p for p in crossings if 0 < p < 1})
+    begins: dict[str, float] = {}
+    for begin, end in pairwise(edges):
+        middle = (begin + end) / 2
+        begins.setdefault(decide([1 - middle, middle], costs), begin)
+    begins.setdefault(second, 1)
+    return {said: begin for said, begin in begins.items() if said != first}
 
 
 def _crossing(one: tuple[float, float], two: tuple[float, float]) -> float:
-    """Where two costs, each a line over the probability, are the same."""
+    """Where two lines (value at 0, slope) cross; parallel ones do so beyond everything."""
     (a, slope_a), (b, slope_b) = one, two
-    return (b - a) / (slope_a - slope_b) if slope_a != slope_b else float("inf")
+    return (b - a) / (slope_a - slope_b) if slope_a != slope_b else math.inf

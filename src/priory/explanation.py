@@ -1,11 +1,12 @@
 """Names and places for the terms of a score, and the message coloured by them.
 
 The score was computed on bucket numbers. The message is at hand, so each bucket can be given back its name and the
-places it was found at. A term is shared evenly over the bytes it covers; the sum over all text plus the prior is again
-the log-odds.
+places it was found at. A term is shared evenly over the bytes it covers; what stands nowhere in the message gets a line
+of its own in a last section. The sum over all text plus the prior is again the log-odds.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,13 @@ from priory.features import KINDS, Features, Found
 from priory.scoring import Score
 from priory.verdict import Evidence, Place, Verdict
 
+OTHERS: Final = "labels:the others"
+NOWHERE: Final = "nowhere in the message"
+
 
 def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
     """Return every feature with its name, term and places, the weightiest first."""
-    named = [Evidence("labels:the others", score.others, ())] if score.others else []
+    named = [Evidence(OTHERS, score.others, ())] if score.others else []
     for kind, found in enumerate(features.found):
         start, end = features.offsets[kind], features.offsets[kind + 1]
         named += _kind_evidence(KINDS[kind], found, features.buckets[start:end], score.terms[start:end])
@@ -58,37 +62,55 @@ class Explanation:
     sections: tuple[Coloured, ...]
 
 
-def coloured(features: Features, terms: NDArray[np.float64]) -> tuple[Coloured, ...]:
+def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:
     """Return the sections that hold evidence, each with its share of the terms."""
     heat: dict[str, NDArray[np.float64]] = {}
     shown: dict[str, bytes] = {}
+    nowhere: list[Evidence] = []
     for kind, found in enumerate(features.found):
         start, end = features.offsets[kind], features.offsets[kind + 1]
-        density = _density(found, features.buckets[start:end], terms[start:end])
-        for each, per_byte in zip(found, density, strict=True):
-            if len(each.buckets):
+        buckets, terms = features.buckets[start:end], score.terms[start:end]
+        covered = _covered(found, buckets)
+        for each in found:
+            if len(each.section.shown) and len(each.buckets):
                 shown[each.section.name] = each.section.shown
-                size = len(each.section.shown) + 1
-                edges = heat.setdefault(each.section.name, np.zeros(size))
-                np.add.at(edges, np.asarray(each.starts), per_byte)
-                np.subtract.at(edges, np.asarray(each.ends), per_byte)
-    return tuple(_by_character(name, shown[name], np.cumsum(edges)[:-1]) for name, edges in heat.items())
+                edges = heat.setdefault(each.section.name, np.zeros(len(each.section.shown) + 1))
+                which = np.searchsorted(buckets, each.buckets)
+                starts, ends = _spans(each)
+                np.add.at(edges, starts, terms[which] / covered[which])
+                np.subtract.at(edges, ends, terms[which] / covered[which])
+        if not covered.all():
+            named = _kind_evidence(KINDS[kind], found, buckets, terms)
+            nowhere += [named[i] for i in np.flatnonzero(covered == 0)]
+    if score.others:
+        nowhere.append(Evidence(OTHERS, score.others, ()))
+    sections = [_by_character(name, shown[name], np.cumsum(edges)[:-1]) for name, edges in heat.items()]
+    return (*sections, _listed(nowhere)) if nowhere else tuple(sections)
 
 
-def _density(
-    found: tuple[Found, ...], buckets: NDArray[np.uint32], terms: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """What each occurrence adds per byte: the feature's term over all bytes that all its occurrences cover."""
-    which = [np.searchsorted(buckets, each.buckets) for each in found]
-    lengths = [np.asarray(each.ends) - np.asarray(each.starts) for each in found]
+def _spans(found: Found) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each occurrence begins and ends; one that is empty, such as a link to nowhere, takes the byte beside it."""
+    starts = np.minimum(np.asarray(found.starts, np.int64), max(len(found.section.shown) - 1, 0))
+    ends = np.minimum(np.maximum(np.asarray(found.ends, np.int64), starts + 1), len(found.section.shown))
+    return starts, ends
+
+
+def _covered(found: tuple[Found, ...], buckets: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """How many bytes all occurrences of each feature cover together."""
     covered = np.zeros(len(buckets))
-    for features, length in zip(which, lengths, strict=True):
-        np.add.at(covered, features, length)
-    return [terms[features] / covered[features] for features in which]
+    for each in found:
+        starts, ends = _spans(each)
+        np.add.at(covered, np.searchsorted(buckets, each.buckets), ends - starts)
+    return covered
 
 
 def _by_character(name: str, shown: bytes, per_byte: NDArray[np.float64]) -> Coloured:
     """Add the bytes of each UTF-8 character together."""
     data = np.frombuffer(shown, np.uint8)
     starts = np.flatnonzero((data & 0xC0) != 0x80)
-    return Coloured(name, shown.decode("utf-8", "replace"), np.add.reduceat(per_byte, starts) if len(starts) else per_byte)
+    return Coloured(name, shown.decode("utf-8", "replace"), np.add.reduceat(per_byte, starts))
+
+
+def _listed(nowhere: list[Evidence]) -> Coloured:
+    heat = [np.append(np.full(len(e.feature), e.term / len(e.feature)), 0.0) for e in nowhere]
+    return Coloured(NOWHERE, "\n".join(e.feature for e in nowhere), np.concatenate(heat)[:-1])

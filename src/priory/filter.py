@@ -16,7 +16,7 @@ import numpy as np
 from priory.bayes import Calibration, PresenceBayes
 from priory.decision import UNSURE, Costs, decide, thresholds
 from priory.explanation import Explanation, coloured, evidence
-from priory.features import KINDS, VERSION, Features, Spec, extract, packed
+from priory.features import KINDS, VERSION, Features, Spec, extract, packed, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.message import Message, parse
@@ -24,6 +24,8 @@ from priory.scoring import Score, calibrations, held_out_scores, scores
 from priory.verdict import Claim, Verdict
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
+LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
+SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
 #: How much each kind of feature counts; measured in docs/decisions/features.md.
 WEIGHTS: Final[Mapping[str, float]] = {
     "word": 0.5,
@@ -90,6 +92,7 @@ class Filter:
         self._spec = Spec(options.spec.kinds, options.spec.patterns, self.journal.bits)
         self._view = View(self.journal, options.labels, home / "counts")
         self._has_changed = False
+        self._run = ("", 0)  # the label learned last, and how often in a row
         self._thresholds = thresholds(options.costs)
         self._lines: tuple[int, list[Calibration]] = (-1, [])
 
@@ -161,6 +164,7 @@ class Filter:
             ready = [self._lesson(*each) for each in several]
             with self._changing():
                 done = [self._learn(*each, user) for each in ready]
+                self._score_unscored()
             yield done
 
     def forget(self, message: bytes, user: str = "") -> str | None:
@@ -185,7 +189,7 @@ class Filter:
         with self._changing():
             done = self.journal.merge(other.lessons())
             self._view.catch_up()
-        self._view.save()
+        self._view.save_if_due(1)
         return done
 
     def rebuild(self) -> None:
@@ -240,10 +244,37 @@ class Filter:
         change = self.journal.forget(lesson.digest, user) if was else None
         if change:
             self._view.apply(change)
-        scores = held_out_scores(features, self._view.counts, self._model)
-        self.journal.learn(replace(lesson, user=user, held_out=None if scores is None else scores.tobytes()))
-        self._view.add(features.buckets, lesson.label, scores)
+        self._append(replace(lesson, user=user), features, scored=self._is_in_turn(lesson.label))
         return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
+
+    def _append(self, lesson: Lesson, features: Features, *, scored: bool) -> None:
+        scores = held_out_scores(features, self._view.counts, self._model) if scored else None
+        self.journal.learn(replace(lesson, held_out=None if scores is None else scores.tobytes()))
+        self._view.add(features.buckets, lesson.label, scores)
+
+    def _is_in_turn(self, label: str) -> bool:
+        """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
+        self._run = (label, self._run[1] + 1 if self._run[0] == label else 1)
+        return self._run[1] <= LONGEST_RUN
+
+    def _score_unscored(self) -> None:
+        """Give scores to lessons from a time when there was nothing to compare with.
+
+        People teach a folder of ham, then a folder of spam. So that calibration sees both, some lessons of a label that
+        lacks scores are forgotten and learned again, which scores them as if they were new.
+        """
+        counts = self._view.counts
+        for label, n, scored in zip(self.options.labels, counts.totals.tolist(), counts.n_scored(), strict=True):
+            wanted = min(n, SCORED)
+            if counts.totals.all() and n >= 10 and 2 * scored < wanted:
+                for lesson in self.journal.unscored(label, wanted - scored):
+                    self._learn_again(lesson)
+
+    def _learn_again(self, lesson: Lesson) -> None:
+        change = self.journal.forget(lesson.digest, lesson.user)
+        if change:
+            self._view.apply(change)
+            self._append(lesson, unpacked(lesson.features, self._spec.bits), scored=True)
 
     def _calibrations(self) -> list[Calibration]:
         """The lines from scores to log-odds, drawn anew whenever the counts have changed."""

@@ -42,16 +42,18 @@ def calibrations(counts: Counts) -> list[Calibration]:
 
 
 def held_out_scores(features: Features, counts: Counts, model: PresenceBayes) -> NDArray[np.float32] | None:
-    """Return the uncalibrated scores of a message that is not learned yet; None while some label has no message."""
-    if not counts.totals.all():
+    """Return the uncalibrated scores of a message that is not learned yet.
+
+    None while there is nothing to compare with: while some label has a tenth of the messages of another, or none. Who
+    learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
+    """
+    if 10 * counts.totals.min() < counts.totals.max() or not counts.totals.any():
         return None
     terms = (model.terms(features.buckets, features.offsets, counts, label) for label in contrasts(counts.n_labels))
     return np.array([float(each.sum()) for each in terms], np.float32)
 
 
-def scores(
-    features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]
-) -> list[Score]:
+def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:
     """Return the calibrated score of every label, in their order."""
     own = [
         _score(features, counts, model, label, line)

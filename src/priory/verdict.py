@@ -91,18 +91,18 @@ class Verdict:
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
         fields = [
-            (f"{HEADER_PREFIX}Verdict", f"{self.label}; {self.about}={self.probability:.4f}"),
+            (f"{HEADER_PREFIX}Verdict", _header_safe(f"{self.label}; {self.about}={digits(self.probability)}")),
             (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}"),
         ]
         if self.reason:
-            return [*fields, (f"{HEADER_PREFIX}Reason", self.reason)]
+            return [*fields, (f"{HEADER_PREFIX}Reason", _header_safe(self.reason))]
         return [*fields, (f"{HEADER_PREFIX}Evidence", self._evidence_line())]
 
     def _evidence_line(self) -> str:
         """The weightiest words and facts; n-grams say little to a person, so they are summed up."""
-        readable = [e for e in self.evidence if "gram:" not in e.feature][:8]
+        readable = [e for e in self.evidence if not e.feature.startswith(("gram:", "header-gram:"))][:8]
         rest = self.log_odds - self.prior - sum(e.term for e in readable)
-        shown = "; ".join(f"{_header_safe(e.feature)} {e.term:+.3f}" for e in readable)
+        shown = "; ".join(f"{_header_safe(e.feature)[:80]} {e.term:+.3f}" for e in readable)
         return f"{shown}; all else {rest:+.3f}" if shown else f"all {rest:+.3f}"
 
     def as_dict(self, most_evidence: int | None = None) -> dict[str, Any]:
@@ -141,6 +141,15 @@ def probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
 
 
+def digits(p: float) -> str:
+    """Return a probability with four digits, or as many more, up to nine, as it takes to be neither 0 nor 1.
+
+    >>> digits(0.5), digits(0.9999987), digits(1.0)
+    ('0.5000', '0.999999', '1.000000000')
+    """
+    return next((text for n in range(4, 9) if 0 < float(text := f"{p:.{n}f}") < 1), f"{p:.9f}")
+
+
 def _header_safe(text: str) -> str:
     """Header fields are ASCII on one line; RFC 2047 is for the standard library, unreadable evidence for nobody."""
-    return text.encode("ascii", "backslashreplace").decode().replace("\n", " ").replace("\r", " ")[:80]
+    return text.encode("unicode_escape").decode("ascii")[:500]

@@ -56,8 +56,6 @@ def test_check_prints_one_line_per_message_and_is_mostly_right(inbox: Path, home
         assert len(said) == len(list((inbox / "unseen" / label).iterdir()))
         assert said.count(label) > len(said) * 0.6
         assert said.count({"ham": "spam", "spam": "ham"}[label]) < len(said) * 0.2
-            said
-        )
 
 
 def test_check_as_json_adds_up(inbox: Path, home: Path):
@@ -191,7 +189,8 @@ def test_ctrl_c_keeps_what_was_learned(tmp_path: Path):
     home = tmp_path / "home"
     command = [PRIORY, "learn", "ham", str(folder), "--json", "--home", str(home)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        while not (home / "journal.sqlite").exists() or (home / "journal.sqlite-wal").stat().st_size < 500_000:
+        log = home / "journal.sqlite-wal"
+        while process.poll() is None and not (log.exists() and log.stat().st_size > 500_000):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate()

@@ -58,6 +58,12 @@ class Counts:
         """How many labels there are."""
         return len(self.totals)
 
+    def n_scored(self) -> list[int]:
+        """Return how many messages of each label were scored before they were learned."""
+        if self.n_labels == 2:
+            return [int(n) for n in self.held_out[0].sum(axis=0)]
+        return [int(n) for n in self.held_out[:, :, 1].sum(axis=1)]
+
     def add(self, buckets: Buckets, label: int, scores: NDArray[np.float32] | None = None) -> None:
         """Count one message, and the scores it had before."""
         add(self.table, buckets, label)
@@ -82,4 +88,4 @@ def bin_of(score: float) -> int:
 
 def bin_centres() -> NDArray[np.float64]:
     """Return the score that each bin stands for."""
-    return (np.arange(N_BINS) + 0.5) * BIN_WIDTH - SCORE_LIMIT
+    return np.asarray((np.arange(N_BINS) + 0.5) * BIN_WIDTH - SCORE_LIMIT, np.float64)

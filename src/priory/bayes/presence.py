@@ -28,7 +28,7 @@ from priory.kernels import Buckets, terms
 @lru_cache(maxsize=8)
 def _log_table(smoothing: float) -> NDArray[np.float64]:
     """Logarithms of the small counts, which are nearly all there are."""
-    return np.log(np.arange(4096) + smoothing)
+    return np.asarray(np.log(np.arange(4096) + smoothing), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,11 @@ class PresenceBayes:
     smoothing: float = 0.01
     damping: float = 3.0
 
-    def terms(
-        self, buckets: Buckets, offsets: NDArray[np.int64], counts: Counts, label: int
-    ) -> NDArray[np.float64]:
+    def __post_init__(self) -> None:
+        if not self.smoothing > 0:
+            raise ValueError(f"smoothing must be above 0, not {self.smoothing}: a feature never seen has no logarithm")
+
+    def terms(self, buckets: Buckets, offsets: NDArray[np.int64], counts: Counts, label: int) -> NDArray[np.float64]:
         """Return one term per feature; their sum is the score of the label against the rest.
 
         >>> counts = Counts.empty(bits=4, n_labels=2)

@@ -10,8 +10,7 @@ whoever made those changes. A snapshot of the counts is such a view at some C; `
 """
 
 from priory.journal.lesson import Change, JournalError, Lesson
-from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
 from priory.journal.view import View
 
-__all__ = ["Change", "Journal", "JournalError", "Lesson", "Snapshot", "load_snapshot", "View", "save_snapshot"]
+__all__ = ["Change", "Journal", "JournalError", "Lesson", "View"]

@@ -1,10 +1,12 @@
 """A snapshot of the counts: a file that is mapped into memory, not read, and that can always be made again.
 
 A snapshot is written beside the old one and takes its place at once, so a reader has the old or the new, never a half.
-It names its journal, its labels and the change it stands at; whatever does not fit is not used, and the counts are
-built from the journal instead.
+It names its journal, its labels, the change it stands at and the digest of its counts, which the journal knows, too:
+after a journal was restored from a backup, change numbers come a second time with other lessons. Whatever does not fit
+is not used, and the counts are built from the journal instead.
 """
 
+import hashlib
 import json
 import mmap
 import os
@@ -24,30 +26,35 @@ _HEAD_BYTES: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Counts as they stood at a change."""
+    """Counts as they stood at a change, and their digest."""
 
     counts: Counts
     change: int
+    digest: str
 
 
-def save_snapshot(path: Path, snapshot: Snapshot, journal_id: str, labels: Sequence[str]) -> None:
-    """Write a snapshot in place of the one that is there; the bytes depend on what was learned alone."""
-    counts = snapshot.counts
+def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labels: Sequence[str]) -> str:
+    """Write a snapshot in place of the one that is there and return its digest; call it while writing to the journal.
+
+    The bytes depend on what was learned alone.
+    """
+    arrays = [memoryview(array.data).cast("B") for array in (counts.totals, counts.held_out, counts.table)]
+    digest = hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in arrays)).hexdigest()
     fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.table)}
-    head = _MAGIC + json.dumps({**fits, "change": snapshot.change}, sort_keys=True).encode() + b"\n"
+    head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
     if len(head) > _HEAD_BYTES:
         raise ValueError("too many labels for a snapshot")
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside = path.with_name(f"{path.name}.new")
     try:
         with beside.open("wb") as file:
             file.write(head.ljust(_HEAD_BYTES, b"\0"))
-            for array in (counts.totals, counts.held_out, counts.table):
-                file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+            file.writelines(arrays)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+    return digest
 
 
 def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int) -> Snapshot | None:
@@ -59,17 +66,18 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
         return None
     head = mapped[:_HEAD_BYTES].rstrip(b"\0")
     try:
-        said = json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {}
-        change = said.pop("change")
-    except (ValueError, KeyError):
+        said = dict(json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {})
+        change, digest = int(said.pop("change")), str(said.pop("digest"))
+    except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if said != {"journal": journal_id, "labels": list(labels), "buckets": 1 << bits}:
         return None
-    return _view(mapped, change, len(labels), bits)
+    counts = _mapped_counts(mapped, len(labels), bits)
+    return Snapshot(counts, change, digest) if counts else None
 
 
-def _view(mapped: mmap.mmap, change: int, n_labels: int, bits: int) -> Snapshot | None:
-    """The three arrays of a mapped snapshot, where they lie."""
+def _mapped_counts(mapped: mmap.mmap, n_labels: int, bits: int) -> Counts | None:
+    """Return the three arrays of a mapped snapshot, where they lie; None if they are not all there."""
     shape = (len(contrasts(n_labels)), N_BINS, 2)
     sizes = [8 * n_labels, 8 * shape[0] * shape[1] * 2, 4 * n_labels << bits]
     if len(mapped) != _HEAD_BYTES + sum(sizes):
@@ -78,4 +86,4 @@ def _view(mapped: mmap.mmap, change: int, n_labels: int, bits: int) -> Snapshot 
     totals = np.frombuffer(mapped, np.int64, n_labels, at)
     held_out = np.frombuffer(mapped, np.int64, sizes[1] // 8, at + sizes[0]).reshape(shape)
     table = np.frombuffer(mapped, np.uint32, n_labels << bits, at + sizes[0] + sizes[1]).reshape(-1, n_labels)
-    return Snapshot(Counts(table, totals, held_out), change)
+    return Counts(table, totals, held_out)

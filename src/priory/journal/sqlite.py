@@ -7,20 +7,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from priory.journal.lesson import Change, JournalError, Lesson
 
 FORMAT: Final = 1
 APPLICATION_ID: Final = 0x50524A4C
 _MAGIC: Final = b"SQLite format 3\0"
+_HEAD_BYTES: Final = 100
 _SCHEMA: Final = f"""
 CREATE TABLE journal (
   id TEXT NOT NULL,                 -- tells this journal's snapshots from others
   features_version INTEGER NOT NULL,
   bits INTEGER NOT NULL,
   change INTEGER NOT NULL,          -- the number of the last change
-  settled INTEGER NOT NULL          -- lessons forgotten up to this change are gone from the list below
+  settled INTEGER NOT NULL,         -- lessons forgotten up to this change are gone from the list below
+  snapshot TEXT NOT NULL            -- the digest of the counts as they stood then: no other snapshot fits
 );
 CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE lessons (
@@ -35,6 +37,7 @@ CREATE TABLE lessons (
   features BLOB NOT NULL,
   UNIQUE (digest, user)
 );
+CREATE INDEX unscored ON lessons (label, digest) WHERE held_out IS NULL;
 CREATE TABLE forgotten (
   change INTEGER PRIMARY KEY,
   learned INTEGER NOT NULL,
@@ -55,8 +58,10 @@ class Journal:
         self.path = path
         self._db = connection
         self._wait_s = wait_s
-        self._change = 0
         self._tally: Counter[str] = Counter()
+        self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
+        self.id: str
+        self.bits: int
         self.id, self.features_version, self.bits = self._row("SELECT id, features_version, bits FROM journal")
 
     @classmethod
@@ -65,26 +70,32 @@ class Journal:
         _refuse_foreign(path)
         with _errors_named(path, wait_s):
             connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            _create(connection, features_version, bits)
-            _refuse_unknown(path, connection)
-            journal = cls(path, connection, wait_s)
-        if journal.features_version != features_version:
-            connection.close()
-            raise JournalError(
-                f"{path} holds features of version {journal.features_version}, this Priory makes version "
-                f"{features_version}: learn the mail anew into another home."
-            )
+            try:
+                _create(connection, features_version, bits)
+                _refuse_newer(path, connection.execute("PRAGMA user_version").fetchone()[0])
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                journal = cls(path, connection, wait_s)
+                journal._refuse_features(features_version)
+            except BaseException:
+                connection.close()
+                raise
         return journal
+
+    def _refuse_features(self, version: int) -> None:
+        if self.features_version != version:
+            raise JournalError(
+                f"{self.path} holds features of version {self.features_version}, this Priory makes version "
+                f"{version}: learn the mail anew into another home."
+            )
 
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
 
-    def _row(self, sql: str, *values: object) -> tuple[object, ...]:
+    def _row(self, sql: str, *values: object) -> tuple[Any, ...]:
         with _errors_named(self.path, self._wait_s):
-            row: tuple[object, ...] | None = self._db.execute(sql, values).fetchone()
+            row: tuple[Any, ...] | None = self._db.execute(sql, values).fetchone()
         if row is None:
             raise JournalError(f"{self.path} is not whole: a row is missing. Restore it from a backup.")
         return row
@@ -92,7 +103,7 @@ class Journal:
     def version(self) -> int:
         """Return a number that differs whenever another process has changed the journal."""
         (number,) = self._row("PRAGMA data_version")
-        return int(str(number))
+        return int(number)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -102,25 +113,40 @@ class Journal:
             try:
                 yield
             finally:
-                self._db.execute("ROLLBACK")
+                self._rollback()
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, *, wait: bool = True) -> Iterator[None]:
         """Make changes that become durable together at the end, or not at all."""
-        with _errors_named(self.path, self._wait_s):
-            self._db.execute("BEGIN IMMEDIATE")
+        wait_s = self._wait_s if wait else 0.0
+        with _errors_named(self.path, wait_s):
+            self._begin_writing(wait_s)
             try:
-                self._change, self._tally = self.position()[0], Counter()
+                self.last_change, self._tally = self.position()[0], Counter()
                 yield
                 self._number_changes()
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                self._rollback()
                 raise
-            self._db.execute("COMMIT")
+
+    def _begin_writing(self, wait_s: float) -> None:
+        self._db.execute(f"PRAGMA busy_timeout = {wait_s * 1000:.0f}")
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        finally:
+            self._db.execute(f"PRAGMA busy_timeout = {self._wait_s * 1000:.0f}")
+
+    def _rollback(self) -> None:
+        """Undo what is open; on a full disk SQLite has done so itself."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
 
     def _number_changes(self) -> None:
-        """Write down the number of the last change, and how the tally has moved."""
-        self._db.execute("UPDATE journal SET change = ?", (self._change,))
+        """Write down the number of the last change, and how the tally has moved, if anything was changed."""
+        if not self._tally:
+            return
+        self._db.execute("UPDATE journal SET change = ?", (self.last_change,))
         self._db.executemany(
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = n + excluded.n",
             self._tally.items(),
@@ -130,7 +156,12 @@ class Journal:
     def position(self) -> tuple[int, int]:
         """Return the number of the last change, and the last one whose forgotten lessons are gone."""
         change, settled = self._row("SELECT change, settled FROM journal")
-        return int(str(change)), int(str(settled))
+        return int(change), int(settled)
+
+    def snapshot(self) -> str:
+        """Return the digest of the counts at the last settled change; empty if there was no snapshot yet."""
+        (digest,) = self._row("SELECT snapshot FROM journal")
+        return str(digest)
 
     def tally(self) -> dict[str, int]:
         """Return how many lessons there are of each label."""
@@ -178,10 +209,10 @@ class Journal:
         for label, features, held_out in self._db.execute(sql, (change,)):
             yield Change(sign, label, features, held_out)
 
-    def settle(self, change: int) -> None:
+    def settle(self, change: int, snapshot: str) -> None:
         """Drop forgotten lessons up to `change`: a snapshot has taken them in, no one else needs their features."""
         self._db.execute("DELETE FROM forgotten WHERE change <= ?", (change,))
-        self._db.execute("UPDATE journal SET settled = max(settled, ?)", (change,))
+        self._db.execute("UPDATE journal SET settled = ?, snapshot = ?", (change, snapshot))
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield all lessons in the order they were learned."""
@@ -189,66 +220,81 @@ class Journal:
             for row in self._db.execute(f"SELECT {_LESSON} FROM lessons ORDER BY change"):  # noqa: S608
                 yield Lesson(*row)
 
+    def unscored(self, label: str, n: int) -> list[Lesson]:
+        """Return up to `n` lessons of a label that have no held-out scores, picked by digest, as if at random."""
+        sql = f"SELECT {_LESSON} FROM lessons WHERE held_out IS NULL AND label = ? ORDER BY digest LIMIT ?"  # noqa: S608
+        return [Lesson(*row) for row in self._db.execute(sql, (label, n))]
+
     def merge(self, lessons: Iterable[Lesson]) -> dict[str, int]:
-        """Take in the lessons of another journal; where both have a message, the later lesson counts."""
+        """Take in the lessons of another journal; where both have a message, the later lesson counts.
+
+        Also where both say the same: a third journal may disagree, and its time must be held against the later one.
+        """
         done = {"added": 0, "relabelled": 0, "known": 0}
         for lesson in lessons:
             row = self._db.execute(
                 "SELECT label, time FROM lessons WHERE digest = ? AND user = ?", (lesson.digest, lesson.user)
             ).fetchone()
+            is_later = row is None or (lesson.time, lesson.label) > (row[1], row[0])
             if row is None:
                 done["added"] += 1
-            elif row[0] == lesson.label or (row[1], row[0]) >= (lesson.time, lesson.label):
-                done["known"] += 1
-                continue
-            else:
+            elif is_later and row[0] != lesson.label:
                 done["relabelled"] += 1
+            else:
+                done["known"] += 1
+            if is_later:
                 self.forget(lesson.digest, lesson.user)
-            self.learn(lesson)
+                self.learn(lesson)
+        self._number_changes()
         return done
 
     def check(self) -> None:
         """Read the whole file and raise JournalError if it is damaged."""
         (said,) = self._row("PRAGMA integrity_check(1)")
         if said != "ok":
-            raise JournalError(f"{self.path} is damaged ({said}). Restore it from a backup.")
+            raise JournalError(f"{self.path} is damaged ({' '.join(said.split())}). Restore it from a backup.")
 
     def _next_change(self) -> int:
-        self._change += 1
-        return self._change
+        self.last_change += 1
+        return self.last_change
 
 
 def _create(connection: sqlite3.Connection, features_version: int, bits: int) -> None:
-    """Make the tables of an empty database; the first process to come does it, the others wait."""
+    """Make the tables of an empty database; the first process to come does it, the others wait.
+
+    This comes before the WAL, so that the first bytes of the file itself say what it is from the first moment on.
+    """
     if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        connection.execute(
-            "INSERT INTO journal VALUES (?, ?, ?, 0, 0)", (uuid.uuid4().hex, features_version, bits)
-        )
+        connection.execute("INSERT INTO journal VALUES (?, ?, ?, 0, 0, '')", (uuid.uuid4().hex, features_version, bits))
     connection.execute("COMMIT")
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Look at a file's first bytes before SQLite does: it would take some foreign files for its own."""
+    """Look at a file's first bytes before SQLite does: it would take some for its own, and tidy up after others."""
     try:
         with path.open("rb") as file:
-            head = file.read(len(_MAGIC))
+            head = file.read(_HEAD_BYTES)
     except FileNotFoundError:
         return
     except OSError as error:
-        raise JournalError(f"{path} cannot be read: {os.strerror(error.errno or 0)}.") from None
-    if head and head != _MAGIC:
+        reason = os.strerror(error.errno or 0)
+        raise JournalError(f"{path} cannot be read: {reason}. Make it readable or name another home.") from None
+    if not head:
+        return
+    if not head.startswith(_MAGIC):
         raise JournalError(f"{path} is not a Priory journal. It was left as it is; name another home.")
-
-
-def _refuse_unknown(path: Path, connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+    # https://sqlite.org/fileformat2.html#the_database_header
+    if int.from_bytes(head[68:72]) != APPLICATION_ID:
         raise JournalError(f"{path} is a database of another program. It was left as it is; name another home.")
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    _refuse_newer(path, int.from_bytes(head[60:64]))
+
+
+def _refuse_newer(path: Path, found: int) -> None:
     if found > FORMAT:
         raise JournalError(f"{path} has format {found}, this Priory knows up to {FORMAT}: use a newer Priory.")
 
@@ -258,6 +304,8 @@ def _errors_named(path: Path, wait_s: float) -> Iterator[None]:
     """Turn SQLite's errors into ours: which file, what is wrong, what to do."""
     try:
         yield
+    except (sqlite3.ProgrammingError, sqlite3.IntegrityError):
+        raise  # a mistake in the calling code, nothing that is wrong with the file
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
             raise JournalError(

@@ -1,6 +1,8 @@
 """The counts of a journal, kept in step with it."""
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 
 from priory.bayes import Counts
 from priory.journal.lesson import Change, JournalError
-from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
+from priory.journal.snapshot import load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
 from priory.kernels import Buckets, unpack
 
@@ -49,41 +51,72 @@ class View:
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
         now, settled = self._journal.position()
-        if self.change < settled or self.change > now:
-            self._start_from_snapshot(now, settled)
-        if self.change < now:
-            self._replay(now)
-        if self._tallies_differ():
-            self._start_empty()
-            self._replay(now)
-            if self._tallies_differ():
-                raise JournalError(f"{self._journal.path} does not add up: its tally and its lessons differ.")
+        try:
+            if not settled <= self.change <= now:
+                self._start_from_snapshot(settled)
+            if not self._follow(now):
+                self._build(now)
+        except BaseException:
+            self.invalidate()
+            raise
 
-    def _start_from_snapshot(self, now: int, settled: int) -> None:
+    def _start_from_snapshot(self, settled: int) -> None:
         snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
-        if snapshot and settled <= snapshot.change <= now:
+        if snapshot and (snapshot.change, snapshot.digest) == (settled, self._journal.snapshot()):
             self.counts, self.change = snapshot.counts, snapshot.change
             self._saved_change = snapshot.change
+            self.generation += 1
         else:
             self._start_empty()
 
     def _start_empty(self) -> None:
-        """Nothing before change 0 was ever learned, so from here all lessons that are left are added."""
+        """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
         self.counts, self.change = Counts.empty(self._journal.bits, len(self._labels)), 0
         self._saved_change = 0
-
-    def _replay(self, now: int) -> None:
-        for change in self._journal.changes_since(self.change):
-            self.apply(change)
-        self.change = now
         self.generation += 1
+
+    def _build(self, now: int) -> None:
+        self._start_empty()
+        if not self._follow(now):
+            raise JournalError(
+                f"{self._journal.path} is damaged: its tally and its lessons differ. Restore it from a backup."
+            )
+
+    def _follow(self, now: int) -> bool:
+        """Take in the changes up to `now`; tell whether the counts could, and add up with the journal's tally."""
+        if self.change < now:
+            try:
+                for change in self._journal.changes_since(self.change):
+                    self._apply(change)
+            except ValueError:
+                return False
+            self.change = now
+        tally = self._journal.tally()
+        totals: list[int] = self.counts.totals.tolist()
+        return totals == [tally.get(label, 0) for label in self._labels]
 
     def apply(self, change: Change) -> None:
         """Let one lesson come or go."""
-        buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
-        scores = None if change.held_out is None else np.frombuffer(change.held_out, np.float32)
+        try:
+            self._apply(change)
+        except ValueError as error:
+            raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
+
+    def _apply(self, change: Change) -> None:
+        buckets, scores = self._read(change)
         (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), scores)
         self.generation += 1
+
+    def _read(self, change: Change) -> tuple[Buckets, NDArray[np.float32] | None]:
+        try:
+            buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
+            scores = None if change.held_out is None else np.frombuffer(change.held_out, np.float32)
+        except ValueError:
+            raise JournalError(
+                f"{self._journal.path} is damaged: a lesson cannot be read. Restore it from a backup."
+            ) from None
+        # Scores from when there were fewer or more labels are answers to another question.
+        return buckets, scores if scores is not None and len(scores) == len(self.counts.held_out) else None
 
     def add(self, buckets: Buckets, label: str, scores: NDArray[np.float32] | None) -> None:
         """Let one lesson come whose features are at hand."""
@@ -98,26 +131,33 @@ class View:
             )
         return self._labels.index(label)
 
-    def _tallies_differ(self) -> bool:
-        """A journal restored from a backup, say, does not fit a snapshot that was made after it."""
-        tally = self._journal.tally()
-        return [tally.get(label, 0) for label in self._labels] != self.counts.totals.tolist()
-
     def save_if_due(self, every: int = SNAPSHOT_EVERY) -> None:
-        """Write a snapshot if that many changes came since the last; call outside of transactions."""
-        if self.change - self._saved_change >= every:
-            self.save()
+        """Write a snapshot if that many changes came since the last, and it can be; call outside of transactions.
 
-    def save(self) -> None:
-        """Write a snapshot of the counts as they are, and let the journal drop what it kept only for that."""
-        save_snapshot(self._path, Snapshot(self.counts, self.change), self._journal.id, self._labels)
+        A snapshot only makes the next start quicker: no one waits for it, and no one fails for want of it.
+        """
+        if self.change - self._saved_change >= every:
+            with suppress(JournalError):
+                self.save(wait=False)
+
+    def save(self, *, wait: bool = True) -> None:
+        """Write a snapshot of the counts, and let the journal drop what it kept only for that."""
+        with self._journal.writing(wait=wait):
+            self.catch_up()
+            try:
+                digest = save_snapshot(self._path, self.counts, self.change, self._journal.id, self._labels)
+            except OSError as error:
+                reason = os.strerror(error.errno or 0)
+                raise JournalError(
+                    f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is "
+                    "not full."
+                ) from None
+            self._journal.settle(self.change, digest)
         self._saved_change = self.change
-        with self._journal.writing():
-            self._journal.settle(self.change)
 
     def rebuild(self) -> None:
         """Build the counts from every lesson and write the snapshot."""
-        with self._journal.writing():
-            self._start_empty()
-            self._replay(self._journal.position()[0])
+        self.invalidate()
+        with self._journal.reading():
+            self._build(self._journal.position()[0])
         self.save()

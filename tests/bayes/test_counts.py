@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from priory.bayes import Counts
+from priory.bayes.counts import N_BINS, bin_centres, bin_of, contrasts
+
+BUCKETS = st.sets(st.integers(0, 15)).map(lambda buckets: np.array(sorted(buckets), np.uint32))
+SCORE = st.floats(-50, 50, width=32)
+LESSONS = st.lists(st.tuples(BUCKETS, st.integers(0, 2), st.none() | st.lists(SCORE, min_size=3, max_size=3)))
+
+
+def as_scores(scores: list[float] | None) -> np.ndarray | None:
+    return None if scores is None else np.array(scores, np.float32)
+
+
+def bytes_of(counts: Counts) -> list[bytes]:
+    return [array.tobytes() for array in (counts.table, counts.totals, counts.held_out)]
+
+
+@given(lessons=LESSONS, data=st.data())
+def test_forgetting_in_any_order_is_exact(lessons: list, data: st.DataObject) -> None:
+    counts, kept_counts = Counts.empty(4, 3), Counts.empty(4, 3)
+    for buckets, label, scores in lessons:
+        counts.add(buckets, label, as_scores(scores))
+    order = data.draw(st.permutations(range(len(lessons))))
+    gone = data.draw(st.integers(0, len(lessons)))
+    for i in order[:gone]:
+        counts.subtract(lessons[i][0], lessons[i][1], as_scores(lessons[i][2]))
+    for i in order[gone:]:
+        kept_counts.add(lessons[i][0], lessons[i][1], as_scores(lessons[i][2]))
+    assert bytes_of(counts) == bytes_of(kept_counts)
+
+
+def test_what_was_never_counted_cannot_be_taken_back_and_nothing_changes() -> None:
+    counts = Counts.empty(4, 2)
+    counts.add(np.array([1, 2], np.uint32), 0)
+    before = bytes_of(counts)
+    with pytest.raises(ValueError, match="1 of 2 features were never counted"):
+        counts.subtract(np.array([2, 3], np.uint32), 0, np.array([1.0], np.float32))
+    with pytest.raises(ValueError, match="2 of 2 features were never counted"):
+        counts.subtract(np.array([1, 2], np.uint32), 1)
+    assert bytes_of(counts) == before
+
+
+@given(score=st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_every_score_has_the_bin_whose_centre_is_nearest(score: float) -> None:
+    at = bin_of(score)
+    assert 0 <= at < N_BINS
+    inside = min(max(score, -20), 20)
+    assert abs(bin_centres()[at] - inside) <= 0.05 + 1e-6
+
+
+def test_a_held_out_score_is_counted_under_its_label_in_every_contrast() -> None:
+    counts = Counts.empty(4, 3)
+    counts.add(np.array([1], np.uint32), 2, np.array([-1.0, 0.0, 2.0], np.float32))
+    found = [tuple(int(i) for i in at) for at in np.argwhere(counts.held_out)]
+    assert found == [(0, bin_of(-1.0), 0), (1, bin_of(0.0), 0), (2, bin_of(2.0), 1)]
+
+
+def test_two_labels_have_one_contrast_and_more_have_one_each() -> None:
+    assert [contrasts(n) for n in (2, 3, 4)] == [(1,), (0, 1, 2), (0, 1, 2, 3)]
+    assert Counts.empty(4, 2).held_out.shape == (1, N_BINS, 2)
+
+
+def test_the_messages_that_were_scored_are_counted_by_label() -> None:
+    two, three = Counts.empty(4, 2), Counts.empty(4, 3)
+    for label, scored in ((0, True), (0, False), (1, True), (1, True)):
+        two.add(np.array([1], np.uint32), label, np.array([0.5], np.float32) if scored else None)
+        three.add(np.array([1], np.uint32), label, np.array([0.5, -3.0, 9.0], np.float32) if scored else None)
+    assert two.n_scored() == [1, 2]
+    assert three.n_scored() == [1, 2, 0]

@@ -1,0 +1,156 @@
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from priory.bayes import Counts, PresenceBayes
+
+#: 340-19, training example: six messages of label 1, four of label 0, two features.
+X = [[0, 1], [1, 1], [0, 0], [1, 1], [1, 1], [0, 0], [1, 0], [1, 0], [1, 1], [1, 0]]
+Y = [1, 1, 1, 1, 1, 1, 0, 0, 0, 0]
+#: 273A, numeric example: rows x1, x2, y.
+ROWS = ["110", "100", "101", "000", "011", "110", "001", "101"]
+WORKED = {"340-19": (X, Y), "273A": ([[int(a), int(b)] for a, b, _ in ROWS], [int(y) for *_, y in ROWS])}
+
+
+def counted(rows: list[list[int]], labels: list[int], n_labels: int = 2) -> Counts:
+    counts = Counts.empty(bits=4, n_labels=n_labels)
+    for row, label in zip(rows, labels, strict=True):
+        counts.add(np.flatnonzero(row).astype(np.uint32), label)
+    return counts
+
+
+def term(counts: Counts, feature: int, label: int, smoothing: Fraction) -> Fraction:
+    """The ratio whose logarithm is a term, written down as in the docstring of the model, in fractions."""
+    own, n_own = int(counts.table[feature, label]), int(counts.totals[label])
+    rest, n_rest = int(counts.table[feature].sum()) - own, int(counts.totals.sum()) - n_own
+    return ((own + smoothing) / (n_own + 2 * smoothing)) / ((rest + smoothing) / (n_rest + 2 * smoothing))
+
+
+def test_the_worked_example_of_340_19_has_its_counts_and_ratios() -> None:
+    counts = counted(X, Y)
+    assert counts.totals.tolist() == [4, 6]
+    assert counts.table[:2].tolist() == [[4, 3], [1, 4]]
+    # p(x1=1 | 1) = 3/6, p(x1=1 | 0) = 1; p(x2=1 | 1) = 4/6, p(x2=1 | 0) = 1/4
+    assert term(counts, 0, 1, Fraction(0)) == Fraction(3, 6)
+    assert term(counts, 1, 1, Fraction(0)) == Fraction(4, 6) / Fraction(1, 4)
+    joint = {1: Fraction(3, 6) * Fraction(4, 6) * Fraction(6, 10), 0: 1 * Fraction(1, 4) * Fraction(4, 10)}
+    assert joint == {1: Fraction(1, 5), 0: Fraction(1, 10)}
+    odds = Fraction(6, 4) * term(counts, 0, 1, Fraction(0)) * term(counts, 1, 1, Fraction(0))
+    assert odds == joint[1] / joint[0]
+    assert odds / (1 + odds) == Fraction(2, 3)
+
+
+def test_the_worked_example_of_273a_has_its_counts_and_posterior() -> None:
+    counts = counted(*WORKED["273A"])
+    assert counts.totals.tolist() == [4, 4]
+    assert counts.table[:2].tolist() == [[3, 2], [2, 1]]
+    odds = Fraction(4, 4) * term(counts, 0, 1, Fraction(0)) * term(counts, 1, 1, Fraction(0))
+    assert odds / (1 + odds) == Fraction(1, 4)
+
+
+@pytest.mark.parametrize("example", WORKED)
+@pytest.mark.parametrize("smoothing", [Fraction(1), Fraction(1, 2), Fraction(1, 100)])
+@pytest.mark.parametrize("label", [0, 1])
+def test_the_terms_are_the_logarithms_of_the_smoothed_fractions(example: str, smoothing: Fraction, label: int) -> None:
+    counts = counted(*WORKED[example])
+    model = PresenceBayes(weights=(2.0,), smoothing=float(smoothing), damping=0.0)
+    terms = model.terms(np.array([0, 1], np.uint32), np.array([0, 2]), counts, label)
+    assert terms.tolist() == pytest.approx([math.log(term(counts, f, label, smoothing)) for f in (0, 1)], abs=1e-12)
+
+
+def test_with_nearly_no_smoothing_the_score_approaches_the_unsmoothed_posterior() -> None:
+    counts = counted(X, Y)
+    model = PresenceBayes(weights=(2.0,), smoothing=1e-9, damping=0.0)
+    log_odds = math.log(6 / 4) + model.terms(np.array([0, 1], np.uint32), np.array([0, 2]), counts, 1).sum()
+    assert 1 / (1 + math.exp(-log_odds)) == pytest.approx(2 / 3, abs=1e-6)
+
+
+def test_a_feature_never_seen_says_nothing() -> None:
+    model = PresenceBayes(weights=(1.0,))
+    terms = model.terms(np.array([1, 9], np.uint32), np.array([0, 2]), counted(X, Y), 1)
+    assert terms[0] > 0
+    assert terms[1] == 0
+
+
+def test_a_feature_seen_equally_often_in_both_says_nothing_when_both_are_equally_many() -> None:
+    counts = counted([[1], [1], [0], [0]], [0, 1, 0, 1])
+    assert PresenceBayes(weights=(1.0,)).terms(np.array([0], np.uint32), np.array([0, 1]), counts, 1).tolist() == [0]
+
+
+def test_each_group_enters_by_its_weighted_and_damped_mean() -> None:
+    counts = counted(X, Y)
+    offsets = np.array([0, 2, 2, 3])
+    buckets = np.array([0, 1, 1], np.uint32)
+    terms = PresenceBayes(weights=(3.0, 7.0, 5.0), smoothing=1.0, damping=4.0).terms(buckets, offsets, counts, 1)
+    one, two = (math.log(term(counts, f, 1, Fraction(1))) for f in (0, 1))
+    assert terms.tolist() == pytest.approx([3 / 6 * one, 3 / 6 * two, 5 / 5 * two])
+
+
+def test_more_smoothing_means_milder_terms() -> None:
+    counts = counted([[1]] * 10 + [[0]] * 10, [1] * 10 + [0] * 10)
+    feature, offsets = np.array([0], np.uint32), np.array([0, 1])
+    terms = [
+        float(PresenceBayes((1.0,), smoothing).terms(feature, offsets, counts, 1)[0])
+        for smoothing in (0.001, 0.01, 0.1, 1.0, 10.0)
+    ]
+    assert all(milder < stronger for stronger, milder in pairwise(terms))
+    assert terms[-1] > 0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, -1.0, math.nan])
+def test_a_model_without_smoothing_is_refused(smoothing: float) -> None:
+    with pytest.raises(ValueError, match="smoothing must be above 0, not"):
+        PresenceBayes((1.0,), smoothing)
+
+
+def test_counts_beyond_the_table_of_logarithms_are_computed() -> None:
+    counts = Counts.empty(bits=4, n_labels=2)
+    counts.table[3] = [4095, 4_000_000_000]
+    counts.totals[:] = [5000, 4_100_000_000]
+    model = PresenceBayes((1.0,), smoothing=1.0, damping=0.0)
+    (found,) = model.terms(np.array([3], np.uint32), np.array([0, 1]), counts, 1)
+    assert found == pytest.approx(math.log(term(counts, 3, 1, Fraction(1))), abs=1e-12)
+
+
+def test_a_message_with_a_million_features_has_a_finite_score() -> None:
+    counts = Counts.empty(bits=20, n_labels=2)
+    every = np.arange(1 << 20, dtype=np.uint32)
+    counts.add(every, 1)
+    counts.add(every[:10], 0)
+    terms = PresenceBayes((1.0,)).terms(every, np.array([0, 1 << 20]), counts, 1)
+    assert math.isfinite(terms.sum())
+    assert 0 < terms.sum() < math.log(1.02 / 0.01 + 1)
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(0, 1), min_size=6, max_size=6), min_size=1, max_size=12),
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(2, 4),
+    smoothing=st.sampled_from([0.01, 0.5, 1.0]),
+)
+def test_the_kernel_gives_the_formula_in_fractions(
+    rows: list[list[int]], seed: int, n_labels: int, smoothing: float
+) -> None:
+    labels = np.random.default_rng(seed).integers(0, n_labels, len(rows)).tolist()
+    counts = counted(rows, labels, n_labels)
+    offsets, buckets = np.array([0, 2, 6]), np.arange(6, dtype=np.uint32)
+    for label in range(n_labels):
+        terms = PresenceBayes((1.5, 0.5), smoothing, 3.0).terms(buckets, offsets, counts, label)
+        for feature, found in enumerate(terms):
+            scale = 1.5 / 5 if feature < 2 else 0.5 / 7
+            seen = counts.table[feature].any()
+            expected = scale * math.log(term(counts, feature, label, Fraction(smoothing))) if seen else 0.0
+            assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -> None:
+    counts = counted(X, Y)
+    buckets, offsets = np.array([0, 1], np.uint32), np.array([0, 2])
+    model = PresenceBayes((1.0,))
+    ham, spam = (model.terms(buckets, offsets, counts, label) for label in (0, 1))
+    assert ham.tolist() == pytest.approx((-spam).tolist())

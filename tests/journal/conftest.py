@@ -1,0 +1,99 @@
+"""What the tests of the journal share: mail, a filter with few buckets, its counts, and processes of our own."""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from priory.bayes import Counts
+from priory.demo import Drawn, draw
+from priory.features import Spec
+from priory.filter import Filter, Options
+
+Open = Callable[[Path], Filter]
+Start = Callable[[Callable[[], None]], int]
+
+
+@pytest.fixture(scope="session")
+def mail() -> list[Drawn]:
+    return list(draw(400, seed=3))
+
+
+@pytest.fixture(scope="session")
+def opened() -> Open:
+    """Open a filter with 2^12 buckets: small enough to be compared byte by byte."""
+    return lambda home: Filter.open(home, Options(spec=Spec(bits=12)))
+
+
+@pytest.fixture(scope="session")
+def counts_of() -> Callable[[Filter], Counts]:
+    """The counts a filter would use for its next check."""
+
+    def refreshed(filter_: Filter) -> Counts:
+        filter_._view.refresh()
+        return filter_._view.counts
+
+    return refreshed
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start functions as processes of their own; those still running at the end are ended."""
+    running: list[int] = []
+
+    def begin(act: Callable[[], None]) -> int:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                act()
+            except BaseException:  # noqa: BLE001
+                traceback.print_exc(file=sys.__stderr__)
+                os._exit(1)
+            os._exit(0)
+        running.append(pid)
+        return pid
+
+    yield begin
+    for pid in running:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+
+
+@pytest.fixture
+def unprivileged() -> Callable[[], object]:
+    """Act as a user whom file permissions bind, also where the tests run as root."""
+
+    @contextmanager
+    def acting() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return acting
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that every user can reach: pytest's own is closed to others."""
+    parents = [tmp_path, *tmp_path.parents[:2]]
+    modes = [parent.stat().st_mode for parent in parents]
+    for parent in parents:
+        parent.chmod(0o755)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    yield folder
+    for parent, mode in zip(parents, modes, strict=True):
+        parent.chmod(mode)

@@ -1,0 +1,149 @@
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priory.bayes import Counts
+from priory.decision import Costs
+from priory.demo import Drawn
+from priory.features import VERSION, Spec
+from priory.filter import Filter, Options
+from priory.journal import Journal, JournalError, Lesson
+from priory.kernels import pack
+
+Open = Callable[[Path], Filter]
+CountsOf = Callable[[Filter], Counts]
+
+#: Lessons about five messages: which, its label, and when it was learned.
+LESSONS = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from(["ham", "spam"]), st.integers(0, 3)),
+    unique_by=lambda lesson: lesson[0],
+    max_size=5,
+)
+
+
+def lesson(which: int, label: str, time: float) -> Lesson:
+    buckets = np.array([which, which + 10, which + 20], np.uint32)
+    scores = np.array([time], np.float32).tobytes()
+    return Lesson(bytes([which]) * 32, label, pack(buckets, np.array([0, 3]), 12), scores, time=time)
+
+
+def journal_of(home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
+    home.mkdir(exist_ok=True)
+    journal = Journal.open(home / "journal.sqlite", VERSION, 12)
+    with journal.writing():
+        for each in lessons:
+            journal.learn(lesson(*each))
+    return journal
+
+
+def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes]:
+    filter_._view.refresh()
+    counts = filter_._view.counts
+    lessons = {(each.digest, each.label, each.time) for each in filter_.journal.lessons()}
+    return lessons, counts.table.tobytes(), counts.totals.tobytes(), counts.held_out.tobytes()
+
+
+@settings(max_examples=25, deadline=None)
+@given(journals=st.lists(LESSONS, min_size=3, max_size=3), order=st.permutations([0, 1, 2]))
+def test_journals_merge_to_the_same_in_whatever_order_and_none_of_it_twice(
+    journals: list[list[tuple[int, str, int]]],
+    order: list[int],
+    tmp_path_factory: pytest.TempPathFactory,
+    opened: Open,
+) -> None:
+    folder = tmp_path_factory.mktemp("merge")
+    others = [journal_of(folder / str(i), lessons) for i, lessons in enumerate(journals)]
+    latest: dict[int, tuple[int, str]] = {}
+    for which, label, time in (each for lessons in journals for each in lessons):
+        latest[which] = max(latest.get(which, (-1, "")), (time, label))
+
+    with opened(folder / "one") as one, opened(folder / "two") as two, opened(folder / "union") as union:
+        for i in range(3):
+            one.merge(others[i])
+        for i in order:
+            two.merge(others[i])
+        journal_of(folder / "union", [(which, label, time) for which, (time, label) in latest.items()]).close()
+        merged = state(one)
+        assert merged == state(two) == state(union)
+
+        for other in others:
+            again = one.merge(other)
+            assert (again["added"], again["relabelled"]) == (0, 0)
+        assert state(one) == merged
+        one.rebuild()
+        assert state(one) == merged
+    for other in others:
+        other.close()
+
+
+def test_merging_is_learning_the_union(tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf) -> None:
+    with opened(tmp_path / "a") as one, opened(tmp_path / "b") as two, opened(tmp_path / "c") as union:
+        for drawn in mail[:30]:
+            one.learn(drawn.raw, drawn.label)
+        for drawn in mail[20:50]:
+            two.learn(drawn.raw, drawn.label)
+        for drawn in mail[:50]:
+            union.learn(drawn.raw, drawn.label)
+        assert one.merge(two.journal) == {"added": 20, "relabelled": 0, "known": 10}
+        assert np.array_equal(counts_of(one).table, counts_of(union).table)
+        assert counts_of(one).totals.tolist() == counts_of(union).totals.tolist()
+        assert one.merge(two.journal) == {"added": 0, "relabelled": 0, "known": 30}
+        for drawn in mail[:50]:
+            assert one.forget(drawn.raw) == drawn.label
+        assert not counts_of(one).table.any()
+        assert not counts_of(one).held_out.any()
+
+
+def test_of_two_labels_for_one_message_the_later_counts(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+    with opened(tmp_path / "a") as one, opened(tmp_path / "b") as two:
+        one.learn(mail[0].raw, "ham")
+        two.learn(mail[0].raw, "spam")
+        assert two.merge(one.journal) == {"added": 0, "relabelled": 0, "known": 1}
+        assert one.merge(two.journal) == {"added": 0, "relabelled": 1, "known": 0}
+        assert one.stats().lessons == two.stats().lessons == {"ham": 0, "spam": 1}
+
+
+def test_two_lessons_that_change_places_are_both_counted(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+) -> None:
+    """The tally stays the same, so only the table can show it."""
+    with opened(tmp_path / "a") as one, opened(tmp_path / "b") as two:
+        one.learn(mail[0].raw, "ham")
+        one.learn(mail[1].raw, "spam")
+        two.learn(mail[0].raw, "spam")
+        two.learn(mail[1].raw, "ham")
+        one.merge(two.journal)
+        assert np.array_equal(counts_of(one).table, counts_of(two).table)
+
+
+def test_a_journal_merges_with_itself_to_itself(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+    with opened(tmp_path) as filter_, opened(tmp_path) as same:
+        for drawn in mail[:10]:
+            filter_.learn(drawn.raw, drawn.label)
+        before = state(filter_)
+        assert filter_.merge(same.journal) == {"added": 0, "relabelled": 0, "known": 10}
+        assert state(filter_) == before
+
+
+def test_a_journal_with_other_buckets_is_refused(tmp_path: Path, opened: Open) -> None:
+    with opened(tmp_path / "a") as one, Filter.open(tmp_path / "b", Options(spec=Spec(bits=10))) as two:
+        with pytest.raises(JournalError) as caught:
+            one.merge(two.journal)
+        assert str(caught.value) == f"{two.journal.path} has 2^10 buckets and {one.journal.path} 2^12."
+
+
+def test_a_journal_with_an_unknown_label_is_refused_and_nothing_is_learned(
+    tmp_path: Path, mail: list[Drawn], opened: Open
+) -> None:
+    three = Options(Costs(("ham", "spam", "newsletter"), ((0, 9, 9), (9, 0, 9), (9, 9, 0))), Spec(bits=12))
+    with opened(tmp_path / "a") as one, Filter.open(tmp_path / "b", three) as two:
+        two.learn(mail[0].raw, "ham")
+        two.learn(mail[1].raw, "newsletter")
+        with pytest.raises(JournalError) as caught:
+            one.merge(two.journal)
+        assert str(caught.value) == f"{two.journal.path} has labels this filter does not know: newsletter."
+        assert one.stats().changes == 0

@@ -1,0 +1,191 @@
+"""Several processes on one journal, and processes that are killed."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from priory.bayes import Counts
+from priory.demo import Drawn
+from priory.features import Spec
+from priory.filter import Filter, Options
+from priory.message import parse
+
+Open = Callable[[Path], Filter]
+CountsOf = Callable[[Filter], Counts]
+Start = Callable[[Callable[[], None]], int]
+
+
+def all_ended_well(pids: list[int]) -> bool:
+    return [os.waitpid(pid, 0)[1] for pid in pids] == [0] * len(pids)
+
+
+def assert_sound(filter_: Filter, counts_of: CountsOf) -> None:
+    """The file is whole, and the counts are those that the lessons give from nothing."""
+    counts = counts_of(filter_)
+    table, totals, held_out = counts.table.copy(), counts.totals.copy(), counts.held_out.copy()
+    filter_.rebuild()
+    counts = counts_of(filter_)
+    assert np.array_equal(counts.table, table)
+    assert np.array_equal(counts.totals, totals)
+    assert np.array_equal(counts.held_out, held_out)
+
+
+def test_processes_that_come_first_together_share_one_journal(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, start: Start
+) -> None:
+    for attempt in range(6):
+        home = tmp_path / str(attempt)
+        go = time.monotonic() + 0.05
+
+        def come(which: int, home: Path = home, go: float = go) -> None:
+            while time.monotonic() < go:
+                pass
+            with opened(home) as filter_:
+                filter_.learn(mail[which].raw, "ham")
+
+        pids = [start(lambda which=which, come=come: come(which)) for which in range(5)]
+        assert all_ended_well(pids)
+        with opened(home) as filter_:
+            assert filter_.stats().lessons == {"ham": 5, "spam": 0}
+            assert_sound(filter_, counts_of)
+
+
+def test_a_process_sees_what_another_has_learned(tmp_path: Path, mail: list[Drawn], opened: Open, start: Start) -> None:
+    with opened(tmp_path) as reader:
+        assert reader.check(mail[0].raw).reason
+
+    def teach() -> None:
+        with opened(tmp_path) as writer:
+            for drawn in mail[:60]:
+                writer.learn(drawn.raw, drawn.label)
+            writer._view.save()
+            writer.forget(mail[0].raw)
+
+    pid = start(teach)
+    with opened(tmp_path) as reader:
+        reader.check(mail[0].raw)
+        assert all_ended_well([pid])
+        assert not reader.check(mail[0].raw).reason
+        assert sum(reader.stats().lessons.values()) == 59
+        with opened(tmp_path) as alone:
+            assert alone.check(mail[70].raw) == reader.check(mail[70].raw)
+
+
+def test_two_processes_check_while_one_learns_in_bulk(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, start: Start
+) -> None:
+    with opened(tmp_path) as filter_:
+        filter_.learn(mail[0].raw, "ham")
+        filter_.learn(mail[1].raw, "spam")
+    done = tmp_path / "done"
+
+    def write() -> None:
+        with opened(tmp_path) as writer:
+            for _ in writer.learn_many(((drawn.raw, drawn.label, "") for drawn in mail), group=20):
+                writer.forget(mail[2].raw)
+                writer._view.save()
+            writer.learn(mail[2].raw, mail[2].label)
+        done.touch()
+
+    def read() -> None:
+        n_seen = 0
+        with opened(tmp_path) as reader:
+            while n_seen < len(mail):
+                finished = done.exists()
+                for drawn in mail[:5]:
+                    assert 0 <= reader.check(drawn.raw).probability <= 1
+                n_seen = sum(reader.stats().lessons.values())
+                assert not finished or n_seen == len(mail)
+            counts = counts_of(reader)
+            assert counts.totals.sum() == len(mail)
+
+    pids = [start(read), start(read), start(write)]
+    assert all_ended_well(pids)
+    with opened(tmp_path) as filter_:
+        assert_sound(filter_, counts_of)
+
+
+def test_three_processes_learn_and_forget_at_once(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, start: Start
+) -> None:
+    def act(number: int) -> None:
+        rng = Random(number)
+        with opened(tmp_path) as filter_:
+            for _ in range(120):
+                drawn = rng.choice(mail[:30])
+                if rng.random() < 0.3:
+                    filter_.forget(drawn.raw)
+                else:
+                    filter_.learn(drawn.raw, rng.choice(["ham", "spam"]))
+                if rng.random() < 0.1:
+                    filter_._view.save()
+            with filter_.journal.writing():  # holds the others off
+                filter_._view.catch_up()
+                table = filter_._view.counts.table.copy()
+                filter_._view._build(filter_.journal.position()[0])
+                assert np.array_equal(filter_._view.counts.table, table)
+
+    pids = [start(lambda number=number: act(number)) for number in range(3)]
+    assert all_ended_well(pids)
+    with opened(tmp_path) as filter_:
+        assert_sound(filter_, counts_of)
+
+
+KILLS = 20  # in each of three ways
+
+
+@pytest.mark.parametrize("way", ["one by one", "in bulk", "back and forth"])
+def test_what_was_acknowledged_before_a_kill_is_there_after_it(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, start: Start, *, way: str
+) -> None:
+    """Each child writes down what `learn` or `forget` has acknowledged, and is killed at a random moment."""
+    home, said = tmp_path / "home", tmp_path / "said"
+    said.touch()
+    rng = Random(way)
+    for kill in range(KILLS):
+        pid = start(lambda kill=kill: learn_on(home, said, mail, way, kill))
+        time.sleep(rng.uniform(0.0, 0.12))
+        os.kill(pid, signal.SIGKILL)
+        assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+        check_acknowledged(home, said, opened, counts_of)
+    assert len(said.read_text().splitlines()) > KILLS
+
+
+def learn_on(home: Path, said: Path, mail: list[Drawn], way: str, seed: int) -> None:
+    rng = Random(seed)
+    drawn = [rng.choice(mail) for _ in range(5000)]
+    with said.open("a") as file, Filter.open(home, Options(spec=Spec(bits=12))) as filter_:
+
+        def say(*lines: str) -> None:
+            file.write("".join(f"{line}\n" for line in lines))
+            file.flush()
+
+        if way == "in bulk":
+            for group in filter_.learn_many(((each.raw, each.label, "") for each in drawn), group=9):
+                say(*(f"knows {learned.digest}" for learned in group))
+                filter_._view.save()
+        for each in drawn:
+            digest = parse(each.raw).digest
+            if way == "back and forth" and rng.random() < 0.4:
+                say(f"may forget {digest.hex()}")
+                filter_.forget(digest)
+                say(f"forgot {digest.hex()}")
+                filter_._view.save_if_due(3)
+            else:
+                say(f"may know {digest.hex()}")
+                say(f"knows {filter_.learn(each.raw, each.label).digest}")
+
+
+def check_acknowledged(home: Path, said: Path, opened: Open, counts_of: CountsOf) -> None:
+    last = {line.rpartition(" ")[2]: line.rpartition(" ")[0] for line in said.read_text().splitlines()}
+    with opened(home) as filter_:
+        for digest, what in last.items():
+            label = filter_.journal.label_of(bytes.fromhex(digest))
+            assert what.startswith("may") or (label is not None) == (what == "knows")
+        assert_sound(filter_, counts_of)

@@ -1,0 +1,62 @@
+import pytest
+
+from priory.config import ConfigError, load, parse
+from priory.features import KINDS, Spec
+from priory.filter import Options
+
+
+def test_nothing_given_is_the_default(tmp_path):
+    assert load(tmp_path / "priory.toml") == Options()
+    assert parse("") == Options()
+
+
+def test_costs_labels_features_and_patterns_are_read():
+    options = parse("""
+        labels = ["ham", "spam", "newsletter"]
+        [costs]
+        unsure = 2
+        newsletter = { ham = 5 }
+        [features]
+        triple = true
+        markup = false
+        [patterns]
+        name = '(?i)dear ada'
+    """)
+    assert options.labels == ("ham", "spam", "newsletter")
+    assert options.costs.matrix == ((0, 10, 10), (100, 0, 10), (5, 10, 0))
+    assert options.costs.unsure == 2
+    assert options.spec.kinds == frozenset(KINDS) - {"markup"}
+    assert options.spec.patterns == {"name": "(?i)dear ada"}
+    assert "triple" not in Spec().kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("labels = 'ham'", 'labels must be a list of names, such as ["ham", "spam"]'),
+        ("labels = ['ham']", "labels must be two or more different names, none of them 'unsure'"),
+        ("labels = ['ham', 'unsure']", "none of them 'unsure'"),
+        ("[costs]\nspma = { ham = 1 }", "unknown key 'spma'; did you mean 'spam'?"),
+        ("[costs]\nspam = 5", "spam must be a table, not 5"),
+        ("[costs]\nspam = { ham = -1 }", "the cost of spam when ham is true must be a number from 0 up, not -1"),
+        ("[costs]\nunsure = true", "the cost of unsure must be a number from 0 up, not True"),
+        ("[features]\nword = 1", "features: word must be true or false, not 1"),
+        ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
+        ("[patterns]\nx = 1", "patterns: x must be a regular expression in quotes, not 1"),
+        ("[patterns]\nx = '(a'", "pattern 'x': missing ): (a"),
+        ("[patterns]\nx = '(?=a)'", "Patterns are RE2 expressions: no look-around, no back-references."),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_key(text, said):
+    with pytest.raises(ConfigError) as refused:
+        parse(text)
+    assert said in str(refused.value)
+
+
+def test_a_broken_file_is_named_with_the_line(tmp_path):
+    (tmp_path / "priory.toml").write_text("[costs\n")
+    with pytest.raises(ConfigError, match=r"priory.toml: .*line 1"):
+        load(tmp_path / "priory.toml")
+    (tmp_path / "priory.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path / "priory.toml")

@@ -1,0 +1,308 @@
+"""Each kernel does what a few lines of Python do, on any input; what would leave its arrays is refused."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from priory.bayes.counts import Counts
+from priory.bayes.presence import PresenceBayes
+from priory.kernels import (
+    Tokens,
+    add,
+    distinct,
+    grams,
+    keyed,
+    kind_seed,
+    pack,
+    squeeze,
+    subtract,
+    terms,
+    unpack,
+    value_buckets,
+)
+
+WIDTH = 1 << 64
+seeds = st.integers(0, WIDTH - 1)
+bit_counts = st.integers(1, 28)
+
+
+def mixed(h: int) -> int:
+    h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 % WIDTH
+    h = (h ^ h >> 27) * 0x94D049BB133111EB % WIDTH
+    return h ^ h >> 31
+
+
+def fnv(data: bytes, h: int = 0xCBF29CE484222325) -> int:
+    for byte in data:
+        h = (h ^ byte) * 0x100000001B3 % WIDTH
+    return h
+
+
+def as_buckets(*values: int) -> np.ndarray:
+    return np.array(values, np.uint32)
+
+
+@given(st.lists(st.binary(max_size=30)), seeds, bit_counts)
+def test_values_are_hashed_to_buckets(values, seed, bits):
+    assert value_buckets(values, seed, bits).tolist() == [mixed(fnv(value) ^ seed) >> 64 - bits for value in values]
+
+
+def test_kinds_have_different_seeds():
+    assert kind_seed(b"word") == mixed(fnv(b"word")) != kind_seed(b"pair")
+
+
+@given(st.binary(max_size=60), st.integers(1, 8), st.integers(1, 5), seeds, bit_counts)
+def test_grams_are_all_stretches_of_n_bytes_thinned_by_their_hash(text, n, every, seed, bits):
+    hashes = [mixed(int.from_bytes(text[i : i + n], "big") ^ seed) for i in range(len(text) - n + 1)]
+    kept = [i for i, h in enumerate(hashes) if (h & 0xFFFF) % every == 0]
+    buckets, starts = grams(text, n, every, seed, bits)
+    assert starts.tolist() == kept
+    assert buckets.tolist() == [hashes[i] >> 64 - bits for i in kept]
+
+
+@pytest.mark.parametrize(("n", "every"), [(0, 1), (9, 1), (-1, 1), (6, 0), (6, -2)])
+def test_impossible_grams_are_refused(n, every):
+    with pytest.raises(ValueError, match=f"no n-grams of {n} bytes, one in {every}"):
+        grams(b"viagra", n, every, 0, 22)
+
+
+def spans(text: str, tagged: bool = False) -> list[str]:
+    data = text.encode()
+    tokens = Tokens(data, tagged)
+    return [data[start:end].decode() for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+
+
+ASCII_WORD = re.compile(r"[a-zA-Z0-9$]+(?:['.@_-][a-zA-Z0-9$]+)*")
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_are_runs_of_letters_with_single_joiners(text):
+    assert spans(text) == [word for word in ASCII_WORD.findall(text) if 2 <= len(word) <= 40]
+
+
+def test_words_of_other_scripts():
+    assert spans("Grüße, 50 € für Владимир!") == ["Grüße", "50", "€", "für", "Владимир"]
+    assert spans("مرحبا नमस्ते") == ["مرحبا", "नमस्ते"]
+
+
+def test_scripts_without_spaces_give_pairs_of_characters():
+    assert spans("特价商品 ok 券") == ["特价", "价商", "商品", "ok", "券"]
+    assert spans("ซื้อ") == ["ซื", "ื้", "้อ"]
+    assert spans("セール50%") == ["セー", "ール", "50"]
+    assert spans("特。价") == ["特", "价"]
+
+
+def test_header_words_are_tagged_with_their_header():
+    data = b"subject: big offer\n  more\nx-y: big offer\n"
+    tokens = Tokens(data, True)
+    words = [data[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    assert words == [b"subject", b"big", b"offer", b"more", b"x-y", b"big", b"offer"]
+    assert tokens.hashes[0] == fnv(b"subject")
+    assert tokens.hashes[1] == fnv(b"big", (fnv(b"subject") ^ ord("=")) * 0x100000001B3 % WIDTH) == fnv(b"subject=big")
+    assert tokens.hashes[1] != tokens.hashes[5]
+    assert tokens.lines.tolist() == [-1, 1, 1, 1, -2, 2, 2]
+
+
+@given(st.one_of(st.binary(), st.text().map(str.encode), st.text("a:\n é特").map(str.encode)), st.booleans())
+def test_tokens_lie_inside_any_text_in_order_and_are_not_empty(text, tagged):
+    tokens = Tokens(text, tagged)
+    starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
+    assert len(starts) <= len(text) // 2 + 2
+    assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
+    assert starts == sorted(starts)
+    if not tagged:
+        assert tokens.hashes.tolist() == [fnv(text[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+@given(st.text("ab:\n. é特").map(str.encode), st.booleans(), st.integers(1, 4), seeds, bit_counts)
+def test_runs_are_consecutive_words_of_one_line(text, tagged, n, seed, bits):
+    tokens = Tokens(text, tagged)
+    hashes, lines = tokens.hashes.tolist(), tokens.lines.tolist()
+    expected = []
+    for i in range(len(hashes) - n + 1):
+        if len(set(lines[i : i + n])) == 1:
+            h = hashes[i]
+            for following in hashes[i + 1 : i + n]:
+                h = (mixed(h) ^ following) * 0x100000001B3 % WIDTH
+            expected.append((mixed(h ^ seed) >> 64 - bits, tokens.starts[i], tokens.ends[i + n - 1]))
+    assert list(zip(*(each.tolist() for each in tokens.runs(n, seed, bits)), strict=True)) == expected
+
+
+def test_runs_of_no_words_are_refused():
+    with pytest.raises(ValueError, match="no runs of 0 words"):
+        Tokens(b"cheap pills", False).runs(0, 0, 22)
+
+
+@given(st.binary())
+def test_white_space_is_squeezed(text):
+    def one(run):
+        return b"\n" if b"\n" in run[0] else b" "
+
+    assert squeeze(text) == re.sub(rb"[\x00-\x20]+", one, text)
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.lists(st.integers(0, 255), max_size=20)), max_size=9))
+def test_keys_become_distinct_buckets_by_kind(found):
+    keys = keyed([as_buckets(*buckets) for _, buckets in found], [kind for kind, _ in found], 8)
+    assert keys.tolist() == [kind << 8 | bucket for kind, buckets in found for bucket in buckets]
+    keys.sort()
+    buckets, offsets = distinct(keys, 12, 8)
+    for kind in range(12):
+        expected = sorted({bucket for k, several in found if k == kind for bucket in several})
+        assert buckets[offsets[kind] : offsets[kind + 1]].tolist() == expected
+    assert (offsets[0], offsets[12]) == (0, len(buckets))
+
+
+def test_keys_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="shorter"):
+        keyed([as_buckets(1), as_buckets(2)], [0], 8)
+    with pytest.raises(IndexError, match="a key's kind is not one of 12"):
+        distinct(as_buckets(1, 12 << 8), 12, 8)
+
+
+buckets_of_a_table = st.lists(st.integers(0, 15), max_size=12)
+
+
+@given(st.lists(st.tuples(buckets_of_a_table, st.integers(0, 2))))
+def test_adding_counts_and_subtracting_takes_back(learned):
+    counts = np.zeros((16, 3), np.uint32)
+    for buckets, label in learned:
+        add(counts, as_buckets(*buckets), label)
+    for bucket in range(16):
+        expected = [sum(buckets.count(bucket) for buckets, k in learned if k == label) for label in range(3)]
+        assert counts[bucket].tolist() == expected
+    for buckets, label in learned:
+        subtract(counts, as_buckets(*buckets), label)
+    assert not counts.any()
+
+
+@given(buckets_of_a_table, buckets_of_a_table)
+def test_subtracting_what_was_never_added_changes_nothing(added, taken):
+    counts = np.zeros((16, 2), np.uint32)
+    add(counts, as_buckets(*added), 1)
+    before = counts.copy()
+    if all(taken.count(bucket) <= added.count(bucket) for bucket in taken):
+        subtract(counts, as_buckets(*taken), 1)
+        assert counts.sum() == len(added) - len(taken)
+    else:
+        with pytest.raises(ValueError, match=rf"\d+ of {len(taken)} features were never counted"):
+            subtract(counts, as_buckets(*taken), 1)
+        assert (counts == before).all()
+
+
+def test_the_error_says_how_many_were_never_counted():
+    counts = np.zeros((8, 2), np.uint32)
+    add(counts, as_buckets(1), 0)
+    with pytest.raises(ValueError, match="^2 of 3 features were never counted$"):
+        subtract(counts, as_buckets(1, 2, 3), 0)
+
+
+@pytest.mark.parametrize(("bucket", "label"), [(16, 0), (0, 2), (0, -1), (1 << 31, 0)])
+def test_counting_outside_of_the_table_is_refused(bucket, label):
+    counts = np.zeros((16, 2), np.uint32)
+    table = np.log(np.arange(8) + 0.5)
+    for act in (
+        lambda: add(counts, as_buckets(bucket), label),
+        lambda: subtract(counts, as_buckets(bucket), label),
+        lambda: terms(counts, as_buckets(bucket), np.array([0, 1]), np.ones(1), table, 0.5, label, 0.0),
+    ):
+        with pytest.raises(IndexError, match=f"bucket {bucket} or label {label} is not in a table of 16 × 2"):
+            act()
+
+
+@pytest.mark.parametrize("offsets", [[], [0], [0, 1], [0, 3], [-1, 2], [1, 2], [0, 2, 1, 2], [0, 5, 2, 2]])
+def test_offsets_that_do_not_divide_the_buckets_are_refused(offsets):
+    counts, table, groups = np.zeros((16, 2), np.uint32), np.zeros(8), np.array(offsets, np.int64)
+    with pytest.raises(IndexError, match="offsets do not divide 2 buckets into"):
+        terms(counts, as_buckets(1, 2), groups, np.ones(max(len(offsets) - 1, 1)), table, 0.5, 0, 0.0)
+    with pytest.raises(IndexError, match="offsets do not divide 2 buckets into"):
+        pack(as_buckets(1, 2), groups, 4)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 6000), min_size=3, max_size=3), min_size=16, max_size=16),
+    st.lists(st.lists(st.integers(0, 15), max_size=6), min_size=2, max_size=2),
+    st.integers(0, 2),
+    st.floats(0.001, 2),
+)
+def test_terms_are_those_of_the_formula(table, groups, label, smoothing):
+    """t = w / (m + d) · log(((c + β) / (n + 2β)) / ((r + β) / (n' + 2β))), as in priory/bayes/presence.py."""
+    counts = Counts.empty(bits=4, n_labels=3)
+    counts.table[:] = table
+    counts.totals[:] = (7000, 8000, 9000)
+    model = PresenceBayes(weights=(1.0, 0.3), smoothing=smoothing, damping=3.0)
+    offsets = np.cumsum([0, *(len(group) for group in groups)])
+    own, rest = int(counts.totals[label]), int(counts.totals.sum() - counts.totals[label])
+    expected = []
+    for weight, group in zip(model.weights, groups, strict=True):
+        for bucket in group:
+            c, r = table[bucket][label], sum(table[bucket]) - table[bucket][label]
+            p = (c + smoothing) / (own + 2 * smoothing)
+            q = (r + smoothing) / (rest + 2 * smoothing)
+            expected.append(weight / (len(group) + 3.0) * math.log(p / q) if c + r else 0.0)
+    found = model.terms(as_buckets(*groups[0], *groups[1]), offsets, counts, label)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+vectors = st.lists(st.sets(st.integers(0, 1023), max_size=200).map(sorted), max_size=12)
+
+
+def packed_vector(kinds: list[list[int]], bits: int) -> bytes:
+    offsets = np.cumsum([0, *(len(kind) for kind in kinds)]).astype(np.int64)
+    return pack(as_buckets(*(bucket for kind in kinds for bucket in kind)), offsets, bits)
+
+
+@given(vectors, st.integers(10, 28))
+def test_what_is_packed_can_be_unpacked(kinds, bits):
+    buckets, offsets = unpack(packed_vector(kinds, bits), 12, bits)
+    restored = [buckets[offsets[i] : offsets[i + 1]].tolist() for i in range(12)]
+    assert restored == kinds + [[]] * (12 - len(kinds))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1 << 10, 1 << 12])
+@pytest.mark.parametrize("bits", [12, 22, 28])
+def test_few_and_many_buckets_at_the_end_of_the_table_are_packed(n, bits):
+    kind = list(range((1 << bits) - n, 1 << bits))
+    buckets, _ = unpack(packed_vector([kind, [], kind], bits), 3, bits)
+    assert buckets.tolist() == kind + kind
+
+
+@pytest.mark.parametrize("buckets", [[1, 1], [2, 1], [16]])
+def test_buckets_that_are_not_distinct_in_order_and_in_the_table_are_not_packed(buckets):
+    with pytest.raises(ValueError, match="buckets to be packed must be distinct, in order, and within the table"):
+        packed_vector([buckets], 4)
+
+
+def assert_unpacked_or_refused(blob: bytes, bits: int) -> None:
+    try:
+        buckets, offsets = unpack(blob, 12, bits)
+    except ValueError as error:
+        assert str(error) == "packed features are damaged"
+    else:
+        kinds = [buckets[offsets[i] : offsets[i + 1]].tolist() for i in range(blob[0])]
+        assert packed_vector(kinds, bits) == blob
+
+
+@given(st.binary(max_size=300), bit_counts)
+def test_any_bytes_are_unpacked_to_what_packs_to_them_or_refused(blob, bits):
+    assert_unpacked_or_refused(blob, bits)
+
+
+@given(vectors, st.data())
+def test_damaged_features_are_refused_or_are_others(kinds, data):
+    blob = bytearray(packed_vector(kinds, 10))
+    at = data.draw(st.integers(0, len(blob) - 1))
+    blob[at] ^= data.draw(st.integers(1, 255))
+    assert_unpacked_or_refused(bytes(blob), 10)
+    assert_unpacked_or_refused(bytes(blob[:at]), 10)
+    assert_unpacked_or_refused(bytes(blob) + b"\0", 10)
+
+
+@pytest.mark.parametrize("blob", [b"", b"\x0d", b"\x01", b"\x01\xff\xff\xff\xff", b"\x01" + b"\xff" * 100_000, b"\x00\x00"])
+def test_hopeless_bytes_are_refused(blob):
+    with pytest.raises(ValueError, match="packed features are damaged"):
+        unpack(blob, 12, 22)

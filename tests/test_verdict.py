@@ -1,0 +1,110 @@
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from priory.verdict import Claim, Evidence, Place, Verdict, digits, probability
+
+EVIDENCE = (
+    Evidence("word:pills", 1.5, (Place("text", 0, 5),)),
+    Evidence("gram:'ills, '", 0.75, (Place("text", 1, 7),)),
+    Evidence("header-gram:'X-Mail'", -0.5, (Place("headers", 0, 6),)),
+    Evidence("header:subject=lunch", -0.25, (Place("headers", 9, 14),)),
+)
+
+
+def verdict(evidence: tuple[Evidence, ...] = EVIDENCE, prior: float = 0.5, **fields: object) -> Verdict:
+    log_odds = prior + math.fsum(e.term for e in evidence)
+    claims = {
+        "ham": Claim("ham", -log_odds, -prior, lambda: tuple(Evidence(e.feature, -e.term, e.places) for e in evidence)),
+        "spam": Claim("spam", log_odds, prior, lambda: evidence),
+    }
+    given_fields = {"label": "spam", "about": "spam", "digest": "ab" * 32, "thresholds": {"spam": 0.9}, **fields}
+    return Verdict(claims=claims, expected_costs={"ham": 9.0, "spam": 1.0, "unsure": 4}, **given_fields)  # type: ignore[arg-type]
+
+
+def test_the_verdict_is_about_one_label_and_has_its_numbers() -> None:
+    given_verdict = verdict()
+    assert given_verdict.log_odds == 2.0
+    assert given_verdict.prior == 0.5
+    assert given_verdict.probability == 1 / (1 + math.exp(-2))
+    assert given_verdict.probabilities == {"ham": probability(-2.0), "spam": probability(2.0)}
+    assert given_verdict.evidence == EVIDENCE
+    assert verdict(about="ham").log_odds == -2.0
+
+
+def test_the_headers_say_label_probability_sum_and_the_weightiest_readable_evidence() -> None:
+    assert verdict().headers() == [
+        ("X-Priory-Verdict", "spam; spam=0.8808"),
+        ("X-Priory-Log-Odds", "+2.000; prior=+0.500"),
+        ("X-Priory-Evidence", "word:pills +1.500; header:subject=lunch -0.250; all else +0.250"),
+    ]
+
+
+def test_a_pattern_whose_name_looks_like_an_n_gram_is_shown() -> None:
+    shown = verdict((Evidence("pattern:program: x", 1.0, ()),)).headers()[-1]
+    assert shown == ("X-Priory-Evidence", "pattern:program: x +1.000; all else +0.000")
+
+
+def test_without_readable_evidence_the_sum_is_shown() -> None:
+    assert verdict(()).headers()[-1] == ("X-Priory-Evidence", "all +0.000")
+
+
+def test_a_reason_takes_the_place_of_evidence() -> None:
+    home = "/home/Zoë\r\nX-Injected: yes"
+    shown = verdict((), label="unsure", reason=f"no spam has been learned yet in {home}").headers()[-1]
+    assert shown == (
+        "X-Priory-Reason",
+        "no spam has been learned yet in /home/Zo\\xeb\\r\\nX-Injected: yes",
+    )
+
+
+def is_safe(value: str) -> bool:
+    return value.isascii() and value.isprintable() and len(value) < 900
+
+
+@given(text=st.text(st.characters(), max_size=300), label=st.text(min_size=1))
+def test_headers_are_printable_ascii_on_one_line_whatever_the_mail_says(text: str, label: str) -> None:
+    hostile = tuple(Evidence(f"{kind}:{text}", 1.0, ()) for kind in ("word", "header", "link", "fact") * 3)
+    for each in (verdict(hostile, label=label), verdict((), label="unsure", reason=text)):
+        assert all(is_safe(f"{name}: {value}") for name, value in each.headers())
+
+
+def test_json_gives_back_every_value() -> None:
+    given_verdict = verdict()
+    read = json.loads(given_verdict.to_json())
+    assert read == given_verdict.as_dict()
+    assert read["label"] == read["about"] == "spam"
+    assert read["prior"] + sum(each["term"] for each in read["evidence"]) == read["log_odds"] == 2.0
+    assert read["probabilities"] == given_verdict.probabilities
+    assert read["evidence"][0] == {"feature": "word:pills", "term": 1.5, "places": [["text", 0, 5]]}
+    assert read["other_evidence"] == 0
+    assert read["thresholds"] == {"spam": 0.9}
+    assert read["expected_costs"] == {"ham": 9.0, "spam": 1.0, "unsure": 4}
+    assert (read["digest"], read["reason"]) == ("ab" * 32, "")
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, 4, 100])
+def test_evidence_left_out_of_json_is_given_as_one_sum(most: int) -> None:
+    read = json.loads(verdict().to_json(most))
+    assert len(read["evidence"]) == min(most, 4)
+    total = read["prior"] + sum(each["term"] for each in read["evidence"]) + read["other_evidence"]
+    assert total == pytest.approx(read["log_odds"], abs=1e-12)
+
+
+@given(log_odds=st.floats(allow_nan=False))
+def test_a_probability_is_one_for_any_log_odds(log_odds: float) -> None:
+    p = probability(log_odds)
+    assert 0 <= p <= 1
+    assert p + probability(-log_odds) == pytest.approx(1, abs=1e-12)
+    assert 0 <= float(digits(p)) <= 1
+
+
+@given(p=st.floats(0, 1))
+def test_digits_of_what_is_neither_sure_nor_impossible_are_neither_0_nor_1(p: float) -> None:
+    shown = digits(p)
+    assert float(shown) == pytest.approx(p, abs=1e-4)
+    if 1e-8 < p < 1 - 1e-8:
+        assert 0 < float(shown) < 1
