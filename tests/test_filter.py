@@ -347,6 +347,28 @@ def test_mail_it_has_not_seen_is_mostly_judged_right(taught: Filter) -> None:
     assert sum(label == "spam" for label, truth in said if truth == "ham") <= 1
 
 
+def test_teaching_one_folder_after_the_other_calibrates_as_well_as_mixed_mail(tmp_path: Path) -> None:
+    mail = list(draw(1400, seed=4))
+    folders = sorted(mail[:600], key=lambda drawn: drawn.label)
+    wrong = {}
+    for order, lessons in {"mixed": mail[:600], "by folder": folders}.items():
+        with Filter.open(tmp_path / order, SMALL) as filter_:
+            list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in lessons))
+            filter_.learn(mail[600].raw, mail[600].label)
+            assert min(filter_._view.counts.n_scored()) >= 100
+            said = [(filter_.check(drawn.raw).label, drawn.label) for drawn in mail[700:]]
+        wrong[order] = sum(label not in (truth, UNSURE) for label, truth in said)
+    assert wrong["by folder"] <= wrong["mixed"] + 5
+
+
+def test_a_few_lessons_of_one_label_are_not_scored(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, SMALL) as filter_:
+        list(filter_.learn_many((drawn.raw, "ham", "") for drawn in MAIL[:15]))
+        filter_.learn(MAIL[20].raw, "spam")
+        filter_.learn(MAIL[21].raw, "spam")
+        assert filter_.stats().held_out == 0
+
+
 @pytest.mark.corpora
 def test_real_mail_adds_up_and_is_forgotten_exactly(tmp_path: Path, corpora: Path) -> None:
     mail = [each for i, each in enumerate(read_index(corpora / "spamassassin" / "index")) if i % 30 == 0]

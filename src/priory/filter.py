@@ -20,7 +20,7 @@ from priory.features import KINDS, VERSION, Features, Spec, extract, packed, unp
 from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.message import Message, parse
-from priory.scoring import Score, calibrations, held_out_scores, scores
+from priory.scoring import Score, are_comparable, calibrations, held_out_scores, scores
 from priory.verdict import Claim, Verdict
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
@@ -264,9 +264,11 @@ class Filter:
         lacks scores are forgotten and learned again, which scores them as if they were new.
         """
         counts = self._view.counts
+        if counts.totals.min() < 10 or not are_comparable(counts):
+            return
         for label, n, scored in zip(self.options.labels, counts.totals.tolist(), counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
-            if counts.totals.all() and n >= 10 and 2 * scored < wanted:
+            if 2 * scored < wanted:
                 for lesson in self.journal.unscored(label, wanted - scored):
                     self._learn_again(lesson)
 

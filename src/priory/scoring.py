@@ -41,13 +41,17 @@ def calibrations(counts: Counts) -> list[Calibration]:
     ]
 
 
-def held_out_scores(features: Features, counts: Counts, model: PresenceBayes) -> NDArray[np.float32] | None:
-    """Return the uncalibrated scores of a message that is not learned yet.
+def are_comparable(counts: Counts) -> bool:
+    """Tell whether every label has at least a tenth of the messages of any other.
 
-    None while there is nothing to compare with: while some label has a tenth of the messages of another, or none. Who
-    learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
+    Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
     """
-    if 10 * counts.totals.min() < counts.totals.max() or not counts.totals.any():
+    return bool(counts.totals.all() and 10 * counts.totals.min() >= counts.totals.max())
+
+
+def held_out_scores(features: Features, counts: Counts, model: PresenceBayes) -> NDArray[np.float32] | None:
+    """Return the uncalibrated scores of a message that is not learned yet; None while labels cannot be compared."""
+    if not are_comparable(counts):
         return None
     terms = (model.terms(features.buckets, features.offsets, counts, label) for label in contrasts(counts.n_labels))
     return np.array([float(each.sum()) for each in terms], np.float32)

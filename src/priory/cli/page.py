@@ -60,8 +60,6 @@ def _headline(verdict: "Verdict") -> str:
 def _sums(explanation: "Explanation") -> str:
     verdict = explanation.verdict
     rows = [("prior", verdict.prior), *((section.name, section.total) for section in explanation.sections)]
-    others = verdict.log_odds - sum(value for _, value in rows)
-    rows += [("the other labels", others)] if abs(others) > 1e-6 else []
     largest = max(abs(value) for _, value in rows) or 1.0
     cells = "".join(
         f'<tr><td>{escape(name)}</td><td class="n">{value:+.3f}</td><td>'

@@ -69,9 +69,6 @@ def _sums(explanation: "Explanation") -> Table:
     """Prior and sections with their sums: they add up to the log-odds."""
     verdict = explanation.verdict
     rows = [("prior", verdict.prior), *((section.name, section.total) for section in explanation.sections)]
-    others = verdict.log_odds - sum(value for _, value in rows)
-    if abs(others) > 1e-6:
-        rows.append(("the other labels", others))
     largest = max(abs(value) for _, value in rows)
     table = Table.grid(padding=(0, 2))
     for name, value in rows:
