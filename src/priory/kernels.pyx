@@ -33,6 +33,28 @@ for _byte in bytearray(b"'.@-_"):
     ASCII_CLASS[_byte] = JOINER
 
 
+cdef int fit_table(const uint32_t[:, ::1] counts, const uint32_t[::1] buckets, Py_ssize_t label) except -1:
+    """Raise if some bucket or the label lies outside of the table: no loop below looks again."""
+    cdef Py_ssize_t i
+    cdef uint32_t largest = 0
+    for i in range(buckets.shape[0]):
+        largest = max(largest, buckets[i])
+    if buckets.shape[0] and largest >= counts.shape[0] or not 0 <= label < counts.shape[1]:
+        raise IndexError(f"bucket {largest} or label {label} is not in a table of {counts.shape[0]} × {counts.shape[1]}")
+    return 0
+
+
+cdef int fit_groups(const int64_t[::1] offsets, Py_ssize_t groups, Py_ssize_t n) except -1:
+    """Raise unless the offsets divide `n` buckets into so many groups."""
+    cdef Py_ssize_t i
+    cdef bint whole = groups >= 0 and offsets.shape[0] == groups + 1 and offsets[0] == 0 and offsets[groups] == n
+    for i in range(groups if whole else 0):
+        whole = whole and offsets[i] <= offsets[i + 1]
+    if not whole:
+        raise IndexError(f"{offsets.shape[0]} offsets do not divide {n} buckets into {groups} groups")
+    return 0
+
+
 cdef inline uint64_t mixed(uint64_t h) noexcept nogil:
     """Every bit of the answer depends on every bit of `h` (the finaliser of splitmix64)."""
     h = (h ^ (h >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
@@ -66,6 +88,8 @@ def kind_seed(bytes name):
 
 def grams(const uint8_t[::1] text, int n, int every, uint64_t seed, int bits):
     """Return buckets and starts of the byte n-grams (n ≤ 8), of which one in `every` is kept, chosen by its hash."""
+    if not (1 <= n <= 8 and every >= 1):
+        raise ValueError(f"no n-grams of {n} bytes, one in {every}")
     cdef Py_ssize_t length = text.shape[0], i, found = 0
     cdef Py_ssize_t most = length - n + 1 if length >= n else 0
     cdef uint32_t[::1] buckets = np.empty(most, np.uint32)
@@ -163,7 +187,8 @@ cdef class Tokens:
         cdef Py_ssize_t colon = i
         while colon < length and text[colon] != 58 and text[colon] != 10:
             colon += 1
-        self.put(text, FNV_OFFSET, i, colon, -line)
+        if colon > i:
+            self.put(text, FNV_OFFSET, i, colon, -line)
         return colon
 
     cdef void scan(self, const uint8_t* text, Py_ssize_t length, bint tagged) noexcept nogil:
@@ -207,6 +232,8 @@ cdef class Tokens:
 
     def runs(self, int n, uint64_t seed, int bits):
         """Return buckets, starts and ends of the runs of `n` consecutive words of one line."""
+        if n < 1:
+            raise ValueError(f"no runs of {n} words")
         cdef Py_ssize_t most = max(self.found - n + 1, 0), i, found = 0
         cdef int j
         cdef uint64_t h
@@ -228,15 +255,15 @@ cdef class Tokens:
 
 def keyed(list arrays, list kinds, int bits):
     """Return all buckets in one array, each with its kind in the bits above it."""
-    cdef Py_ssize_t total = 0, at = 0, i, j
+    cdef Py_ssize_t total = 0, at = 0, j
     for each in arrays:
         total += len(each)
     cdef uint32_t[::1] out = np.empty(total, np.uint32)
     cdef const uint32_t[::1] buckets
     cdef uint32_t kind
-    for i in range(len(arrays)):
-        buckets = arrays[i]
-        kind = <uint32_t> kinds[i] << bits
+    for each, number in zip(arrays, kinds, strict=True):
+        buckets = each
+        kind = <uint32_t> number << bits
         for j in range(buckets.shape[0]):
             out[at] = buckets[j] | kind
             at += 1
@@ -247,12 +274,16 @@ def distinct(const uint32_t[::1] keys, Py_ssize_t kinds, int bits):
     """Return the buckets of sorted keys, each once per kind, and where each kind begins."""
     cdef Py_ssize_t i, found = 0
     cdef uint32_t kind = 0, mask = (<uint32_t> 1 << bits) - 1
+    cdef bint fits = True
     cdef uint32_t[::1] buckets = np.empty(keys.shape[0], np.uint32)
     cdef int64_t[::1] offsets = np.zeros(kinds + 1, np.int64)
     with nogil:
         for i in range(keys.shape[0]):
             if i and keys[i] == keys[i - 1]:
                 continue
+            if keys[i] >> bits >= kinds:
+                fits = False
+                break
             while kind < keys[i] >> bits:
                 kind += 1
                 offsets[kind] = found
@@ -261,6 +292,8 @@ def distinct(const uint32_t[::1] keys, Py_ssize_t kinds, int bits):
         while kind < kinds:
             kind += 1
             offsets[kind] = found
+    if not fits:
+        raise IndexError(f"a key's kind is not one of {kinds}")
     return np.asarray(buckets)[:found], np.asarray(offsets)
 
 
@@ -288,6 +321,7 @@ def squeeze(bytes text):
 def add(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
     """Count the presence of each bucket once more under the label."""
     cdef Py_ssize_t i
+    fit_table(counts, buckets, label)
     with nogil:
         for i in range(buckets.shape[0]):
             counts[buckets[i], label] += 1
@@ -295,15 +329,19 @@ def add(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
 
 def subtract(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
     """Take back one `add`; if some bucket was never counted, change nothing and raise ValueError."""
-    cdef Py_ssize_t i, missing = 0
+    cdef Py_ssize_t i, n = buckets.shape[0], taken = 0, missing = 0
+    fit_table(counts, buckets, label)
     with nogil:
-        for i in range(buckets.shape[0]):
-            missing += counts[buckets[i], label] == 0
-        if missing == 0:
-            for i in range(buckets.shape[0]):
-                counts[buckets[i], label] -= 1
-    if missing:
-        raise ValueError(f"{missing} of {buckets.shape[0]} features were never counted")
+        while taken < n and counts[buckets[taken], label] > 0:
+            counts[buckets[taken], label] -= 1
+            taken += 1
+        if taken < n:
+            for i in range(taken):
+                counts[buckets[i], label] += 1
+            for i in range(n):
+                missing += counts[buckets[i], label] == 0
+    if taken < n:
+        raise ValueError(f"{max(missing, 1)} of {n} features were never counted")
 
 
 def terms(
@@ -326,6 +364,8 @@ def terms(
     cdef Py_ssize_t known = log_table.shape[0], labels = counts.shape[1], group, i, k
     cdef uint64_t own, rest
     cdef double[::1] out = np.empty(buckets.shape[0])
+    fit_table(counts, buckets, label)
+    fit_groups(offsets, scales.shape[0], buckets.shape[0])
     with nogil:
         for group in range(scales.shape[0]):
             for i in range(offsets[group], offsets[group + 1]):
@@ -381,6 +421,11 @@ def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits):
     cdef Py_ssize_t kinds = offsets.shape[0] - 1, kind, n, i
     cdef int k
     cdef uint32_t gap, last, ones
+    fit_groups(offsets, kinds, buckets.shape[0])
+    for kind in range(kinds):
+        for i in range(offsets[kind], offsets[kind + 1]):
+            if buckets[i] >> bits or i > offsets[kind] and buckets[i] <= buckets[i - 1]:
+                raise ValueError("buckets to be packed must be distinct, in order, and within the table")
     # A gap takes k + 1 bits and one more for each 2^k it spans; all gaps of a kind together span at most 2^bits.
     cdef Py_ssize_t most = 16 + 4 * kinds
     for kind in range(kinds):
@@ -444,10 +489,10 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
         raise ValueError("packed features are damaged")
     cdef Reader r = Reader(&packed[0], 0, packed.shape[0] * 8)
     cdef Py_ssize_t kinds = <Py_ssize_t> read(&r, 8), kind, n, i, found = 0
-    cdef uint64_t bucket
+    cdef uint64_t bucket, gap
     cdef int k
     cdef bint whole = kinds <= most_kinds
-    cdef uint32_t[::1] buckets = np.empty(packed.shape[0] * 8, np.uint32)
+    cdef uint32_t[::1] buckets = np.empty(min(packed.shape[0] * 8, most_kinds << bits), np.uint32)
     cdef int64_t[::1] offsets = np.zeros(most_kinds + 1, np.int64)
     with nogil:
         for kind in range(kinds if whole else 0):
@@ -455,9 +500,10 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
             k = rice_parameter(n, bits)
             bucket = 0
             for i in range(n):
-                bucket += read_ones(&r) << k
-                bucket += read(&r, k)
-                if r.at > r.end or bucket >> bits:
+                gap = read_ones(&r) << k
+                gap += read(&r, k)
+                bucket += gap
+                if r.at > r.end or bucket >> bits or (gap == 0 and i > 0):
                     whole = False
                     break
                 buckets[found] = <uint32_t> bucket
@@ -467,6 +513,6 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
             offsets[kind + 1] = found
         for kind in range(kinds if whole else 0, most_kinds):
             offsets[kind + 1] = found
-    if not whole or r.at > r.end:
+    if not whole or not 0 <= r.end - r.at < 8 or read(&r, <int> (r.end - r.at)):
         raise ValueError("packed features are damaged")
     return np.asarray(buckets)[:found].copy(), np.asarray(offsets)

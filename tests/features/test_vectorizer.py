@@ -40,5 +40,5 @@ def test_it_works_in_a_pipeline_and_can_be_cloned():
 
 
 def test_an_unknown_kind_is_refused_by_name():
-    with pytest.raises(ValueError, match="unknown kind 'wrod'; known are word, pair"):
+    with pytest.raises(ValueError, match="unknown kinds of features: wrod; known are word, pair"):
         MailVectorizer(kinds=["wrod"]).transform([b"x"])

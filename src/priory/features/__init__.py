@@ -48,6 +48,7 @@ _FINDERS: Final[dict[str, Find]] = {
 }
 #: All kinds, in the order in which a journal stores them; a new kind is added at the end.
 KINDS: Final = (*_FINDERS, "pattern")
+MOST_BITS: Final = 28  #: above the bucket there must be room for the kind, in 32 bits
 _SEEDS: Final = {kind: kind_seed(kind.encode()) for kind in KINDS}
 
 
@@ -58,6 +59,13 @@ class Spec:
     kinds: frozenset[str] = frozenset(KINDS) - {"triple"}
     patterns: Mapping[str, str] = field(default_factory=dict)
     bits: int = 22
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.kinds - frozenset(KINDS))
+        if unknown:
+            raise ValueError(f"unknown kinds of features: {', '.join(unknown)}; known are {', '.join(KINDS)}")
+        if not 1 <= self.bits <= MOST_BITS:
+            raise ValueError(f"features have 2^1 to 2^{MOST_BITS} buckets, not 2^{self.bits}")
 
 
 @dataclass(frozen=True, slots=True)

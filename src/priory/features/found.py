@@ -18,15 +18,6 @@ class Found:
     value: Callable[[int], str]  #: the readable value of occurrence i; only explanations ask
 
 
-def found_at(section: Section, buckets: Buckets, starts: Positions, ends: Positions) -> Found:
-    """Return occurrences whose value is the folded text they cover, its words joined by one space."""
-
-    def value(i: int) -> str:
-        return " ".join(section.folded[starts[i] : ends[i]].decode("utf-8", "replace").split())
-
-    return Found(section, buckets, starts, ends, value)
-
-
 def found_values(section: Section, entries: list[tuple[bytes, int, int]], seed: int, bits: int) -> Found:
     """Return occurrences from (value, start, end) entries, for kinds whose values are made, not cut out."""
     values = [value for value, _, _ in entries]
@@ -53,8 +44,13 @@ def listing(name: str, entries: Iterable[tuple[str, str]], seed: int, bits: int)
 
     An entry is a line as shown and the feature's value; entries with the same line share it.
     """
-    values = [(line.encode("utf-8", "replace"), value.encode("utf-8", "replace")) for line, value in entries]
+    values = [(_one_line(line), _one_line(value)) for line, value in entries]
     lines = list(dict.fromkeys(line for line, _ in values))
     shown = b"\n".join(lines)
-    spans = dict(zip(lines, line_spans(shown), strict=False))
+    spans = dict(zip(lines, line_spans(shown), strict=bool(lines)))
     return found_values(Section(name, shown, shown), [(value, *spans[line]) for line, value in values], seed, bits)
+
+
+def _one_line(text: str) -> bytes:
+    """A file's name or a charset may hold line ends."""
+    return text.replace("\n", " ").encode("utf-8", "replace")

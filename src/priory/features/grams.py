@@ -7,7 +7,7 @@ chosen by their hash, carry the same information as all (docs/decisions/features
 from collections.abc import Iterator
 from typing import Final
 
-from priory.features.found import Found, found_at
+from priory.features.found import Found
 from priory.features.sections import Section, Sections
 from priory.kernels import grams
 
@@ -20,12 +20,11 @@ MOST_TEXT: Final = 3_000
 
 def _find(section: Section, most: int, seed: int, bits: int) -> Found:
     buckets, starts = grams(section.shown[:most], LENGTH, ONE_IN, seed, bits)
-    found = found_at(section, buckets, starts, starts + LENGTH)
 
     def value(i: int) -> str:
         return repr(section.shown[starts[i] : starts[i] + LENGTH].decode("utf-8", "replace"))
 
-    return Found(found.section, found.buckets, found.starts, found.ends, value)
+    return Found(section, buckets, starts, starts + LENGTH, value)
 
 
 def text_grams(sections: Sections, seed: int, bits: int) -> Iterator[Found]:

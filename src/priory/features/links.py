@@ -8,7 +8,9 @@ from priory.features.sections import Sections
 from priory.features.sender import domains
 from priory.message import Link
 
-_TARGET = re.compile(r"\s*([a-z][a-z0-9+.-]{0,20}):(?://)?(?:[^/@?#\s]*@)?([^/:?#\s\\]*)(:\d+)?([^?#\s]*)", re.IGNORECASE)
+_TARGET = re.compile(
+    r"\s*([a-z][a-z0-9+.-]{0,20}):(?://)?(?:[^/@?#\s]*@)?([^/:?#\s\\]*)(:\d+)?([^?#\s]*)", re.IGNORECASE
+)
 _SHOWN_HOST = re.compile(r"(?:https?://)?((?:[\w-]{1,63}\.){1,6}[a-z]{2,20})(?:[/:?#].*)?", re.IGNORECASE)
 
 
@@ -26,6 +28,7 @@ def links(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
     entries = [
         (value.encode("utf-8", "replace"), start, end)
         for link, (start, end) in zip(sections.distinct_links, lines, strict=False)
+        if start < end
         for value in _values(link)
     ]
     yield found_values(section, entries, seed, bits)

@@ -4,6 +4,7 @@ Every feature has a place in some section, so whatever the filter holds for or a
 A section is kept as shown and folded to lower case, in UTF-8, byte for byte in step.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -17,6 +18,9 @@ MOST_HEADERS: Final = 6_000
 MOST_TEXT: Final = 12_000
 MOST_LINK: Final = 200
 MOST_LINKS: Final = 50
+
+# Characters whose lower case takes more or fewer bytes; tests/features/test_sections.py looks for others.
+_OUT_OF_STEP = re.compile("[İȺȾẞ\u2126\u212a\u212bⱢⱤⱭⱮⱯⱰⱾⱿꞍꞪꞫꞬꞭꞮꞰꞱꞲꟅ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,10 @@ def section(name: str, text: str, most: int) -> Section:
     >>> section("text", "Grüße, 50 % OFF", 100).folded.decode()
     'grüße, 50 % off'
     """
-    lowered = text.lower()
-    folded = _cut(lowered.encode("utf-8", "replace"), most)
-    shown = _cut(text.encode("utf-8", "replace"), most)
-    return Section(name, shown if len(shown) == len(folded) else folded, folded)
+    if not text.isascii():
+        text = _OUT_OF_STEP.sub(lambda letter: letter[0].lower(), text)
+    folded = _cut(text.lower().encode("utf-8", "replace"), most)
+    return Section(name, _cut(text.encode("utf-8", "replace"), most), folded)
 
 
 def _cut(data: bytes, most: int) -> bytes:
@@ -70,15 +74,15 @@ class Sections:
     @cached_property
     def text(self) -> Section:
         """The visible text."""
-        text = self.message.text[: MOST_TEXT * 4].encode("utf-8", "replace")
-        return section("text", squeeze(text).decode("utf-8", "replace"), MOST_TEXT)
+        text = squeeze(self.message.text.encode("utf-8", "replace"))
+        return section("text", text[: MOST_TEXT + 4].decode("utf-8", "replace"), MOST_TEXT)
 
     @cached_property
     def distinct_links(self) -> tuple[Link, ...]:
         """The links, each once, with targets on one line."""
-        once = {link.target: link for link in reversed(self.message.links)}
+        once = {link.target: link for link in reversed(self.message.links) if not link.target.isspace()}
         return tuple(
-            Link(" ".join(link.target[:MOST_LINK].split()), link.text)
+            Link(" ".join(link.target.split())[:MOST_LINK], link.text)
             for link in islice(reversed(once.values()), MOST_LINKS)
         )
 

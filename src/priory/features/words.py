@@ -7,19 +7,20 @@
 ['limited time', 'time offer']
 """
 
-import re
 from collections.abc import Iterator
+
+import numpy as np
 
 from priory.features.found import Found
 from priory.features.sections import Section, Sections
 from priory.kernels import Tokens
 
-_BETWEEN_WORDS = re.compile(r"[^\w$'.@-]+|(?<!\w)['.@-]+|['.@-]+(?!\w)")
 
-
-def joined_words(text: bytes) -> str:
-    """Return the words in a stretch of text, one space between them."""
-    return _BETWEEN_WORDS.sub(" ", text.decode("utf-8", "replace")).strip()
+def words_from(section: Section, tokens: Tokens, start: int, n: int) -> str:
+    """Return the `n` words of which the first begins at `start`, one space between them."""
+    first = int(np.searchsorted(tokens.starts, start))
+    spans = zip(tokens.starts[first : first + n], tokens.ends[first : first + n], strict=True)
+    return " ".join(section.folded[begin:end].decode("utf-8", "replace") for begin, end in spans)
 
 
 def _runs(sections: Sections, n: int, seed: int, bits: int) -> Iterator[Found]:
@@ -31,7 +32,7 @@ def _runs(sections: Sections, n: int, seed: int, bits: int) -> Iterator[Found]:
 
 def _found(section: Section, tokens: Tokens, n: int, seed: int, bits: int) -> Found:
     buckets, starts, ends = tokens.runs(n, seed, bits)
-    return Found(section, buckets, starts, ends, lambda i: joined_words(section.folded[starts[i] : ends[i]]))
+    return Found(section, buckets, starts, ends, lambda i: words_from(section, tokens, int(starts[i]), n))
 
 
 def words(sections: Sections, seed: int, bits: int) -> Iterator[Found]:

@@ -23,7 +23,8 @@ MOST_SKELETON_BYTES: Final = 8 * 1024
 MOST_LINKS: Final = 500
 
 _PLAIN_LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"']{3,500}", re.IGNORECASE)
-_ADDRESS = re.compile(r"[^\s<>@\"(),;:]+@([\w.-]+)")
+_ADDRESS = re.compile(r"(?<=[^\s<>@\"(),;:])@([\w.-]{1,255})")
+_ENDLESS_NUMBER = re.compile("&#[0-9]{4000,};?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,6 @@ def parse(raw: bytes) -> Message:
     ('Café', 'See it', (Link(target='http://a.example', text='it'),))
     """
     start = _envelope_end(raw)
-    block_end, body = mime.header_end(raw, start, len(raw))
     found = mime.structure(raw, start)
     own = found.outer[0] if found.outer else found.parts[0].fields
     reading = _Reading(raw, found.defects)
@@ -116,7 +116,7 @@ def parse(raw: bytes) -> Message:
         skeleton="".join(reading.skeletons)[:MOST_SKELETON_BYTES],
         attachments=tuple(reading.attachments),
         defects=tuple(dict.fromkeys(reading.defects)),
-        digest=_digest(own, raw[body:]),
+        digest=_digest(own, raw[found.body :]),
     )
 
 
@@ -178,11 +178,11 @@ class _Reading:
 
     def text(self, part: mime.Part) -> None:
         data, defect = mime.body(self.raw, part, self.room + 1)
-        if len(data) > self.room:
+        room, self.room = self.room, max(self.room - len(data), 0)
+        if len(data) > room:
             self.defects.append("too much text")
-            data = data[: self.room]
-        self.room -= len(data)
-        charset = part.parameters.get("charset")
+            data = _whole_words(data[:room])
+        charset = " ".join(part.parameters.get("charset", "").split()) or None
         text, lie = decode(data, charset)
         self.defects.extend(filter(None, (defect, lie)))
         self.texts.append(Text(part.content_type, charset, self.visible(part.content_type, text)))
@@ -191,8 +191,8 @@ class _Reading:
         if content_type == "text/html":
             scan = Scan(text.encode("utf-8", "replace"), MOST_SKELETON_BYTES)
             self.skeletons.append(scan.skeleton.decode("utf-8", "replace"))
-            self.links += [Link(html.unescape(_text(target)), html.unescape(_text(shown))) for target, shown in scan.links]
-            text = html.unescape(_text(scan.visible))
+            self.links += [Link(_unescaped(target), _unescaped(shown)) for target, shown in scan.links]
+            text = _unescaped(scan.visible)
         elif "://" in text:
             self.links += [Link(target, target) for target in _PLAIN_LINK.findall(text)]
         if "\0" in text:
@@ -204,5 +204,16 @@ class _Reading:
         return text
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
+def _whole_words(data: bytes) -> bytes:
+    """Cut to the last space or line end, if one is near: elsewhere the cut may go through a character."""
+    near = max(len(data) - 1000, 0)
+    return data[: max(data.rfind(b" ", near), data.rfind(b"\n", near)) + 1] or data
+
+
+def _unescaped(data: bytes) -> str:
+    """Return text with its entities decoded."""
+    text = data.decode("utf-8", "replace")
+    try:
+        return html.unescape(text)
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        return html.unescape(_ENDLESS_NUMBER.sub("\ufffd", text))

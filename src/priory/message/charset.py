@@ -1,12 +1,18 @@
 """Bytes to text in whatever charset a message claims, including unknown names and claims that are not true."""
 
 import codecs
+import encodings
+import encodings.aliases
+import pkgutil
 import re
 from functools import lru_cache
 
 # Codecs of Python that are no charset of mail: some are quadratic, some decode to bytes.
 _NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "mbcs", "oem"}
 _UTF8_SUPERSEDES = {"ascii", "iso8859-1", "cp1252"}
+_LONGEST_NAME = 40
+# Python remembers every name it was ever asked for, so it is asked only for those it has.
+_CHARSETS = {module.name for module in pkgutil.iter_modules(encodings.__path__)} | set(encodings.aliases.aliases)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
 
 
@@ -17,9 +23,12 @@ def known(charset: str) -> str | None:
     >>> known("Latin1"), known("x-no-such-thing")
     ('iso8859-1', None)
     """
+    if len(charset) > _LONGEST_NAME:
+        return None
+    name = encodings.normalize_encoding(charset).lower().replace(".", "_")
     try:
-        codec = codecs.lookup(charset.strip().strip("\"'"))
-    except (LookupError, ValueError):
+        codec = codecs.lookup(name if name in _CHARSETS else "")
+    except LookupError:  # unknown, or known but not to this machine
         return None
     is_text = getattr(codec, "_is_text_encoding", True)
     return codec.name if is_text and codec.name not in _NO_CHARSETS else None
@@ -47,9 +56,12 @@ def decode(data: bytes, charset: str | None) -> tuple[str, str | None]:
             return data.decode("cp1252", "replace"), defect or _eight_bit_defect(name, charset)
         return text, defect or (f"utf-8 text claims to be {charset}" if charset else "8-bit text without a charset")
     try:
-        return data.decode(name), None
+        text = data.decode(name)
     except UnicodeError:
-        return data.decode(name, "replace"), f"text is not valid {name}"
+        text, defect = data.decode(name, "replace"), f"text is not valid {name}"
+    if name == "utf-7":  # the only one that can spell half a character, which nobody could write down again
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return text, defect
 
 
 def _eight_bit_defect(name: str | None, charset: str | None) -> str | None:

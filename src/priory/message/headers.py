@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 from priory.message.charset import decode
 
@@ -31,10 +32,14 @@ BOOKKEEPING: Final = frozenset(
      "x-mozilla-keys", "x-evolution", "x-evolution-source", "x-gmail-labels", "x-folder", "x-kmail-mdn-sent")
 )  # fmt: skip
 
-_FIELD = re.compile(r"^([!-9;-~]+)[ \t]*:([^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
-_ENCODED_RUN = re.compile(r"=\?[^?\s]+\?[bBqQ]\?[^?]*\?=(?:\s*=\?[^?\s]+\?[bBqQ]\?[^?]*\?=)*")
-_ENCODED_WORD = re.compile(r"=\?([^?*\s]+)[^?\s]*\?([bBqQ])\?([^?]*)\?=")
-_PARAMETER = re.compile(r";\s*([\w!#$&+.^`|~-]+?)(?:\*(\d+))?(\*)?\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^;\s]*)")
+_NAME = "[!-9;-~]{1,200}"  # longer ones no program writes, and is_evidence would remember them
+_FOLDS = r"(?:\n[ \t][^\n]*)*"
+_FIELD = re.compile(rf"^({_NAME})[ \t]*:([^\n]*{_FOLDS})", re.MULTILINE)
+_LEADING_FIELDS = re.compile(rf"(?:{_NAME}[ \t]*:[^\n]*{_FOLDS}(?:\n|\Z))*".encode())
+_ENCODED = r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?="
+_ENCODED_WORD = re.compile(_ENCODED)
+_ENCODED_RUN = re.compile(rf"{_ENCODED}(?:\s*{_ENCODED})*")
+_PARAMETER = re.compile(r";\s*([\w!#$&+.^`|~-]+?)(?:\*(\d{1,4}))?(\*)?\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^;\s]*)")
 
 
 Fields: TypeAlias = list[tuple[str, str]]  #: names and raw values, a character per byte
@@ -74,6 +79,16 @@ def fields(block: bytes) -> Fields:
     return [(name, value) for name, value in _FIELD.findall(text) if is_evidence(name)]
 
 
+def leading_fields_end(raw: bytes, start: int, end: int) -> int:
+    """Return where the first line that is no field begins.
+
+    >>> leading_fields_end(b"X-Spam-Status: Yes\\nHello Ann,\\n", 0, 30)
+    19
+    """
+    fields_found = _LEADING_FIELDS.match(raw, start, end)
+    return fields_found.end() if fields_found else start
+
+
 def header(name: str, raw: str) -> tuple[Header, str | None]:
     """Return a decoded field, and what was wrong with its bytes, if anything was."""
     defect = None
@@ -95,10 +110,11 @@ def _decoded_run(run: str) -> str:
     """Decode adjacent encoded words; those of one charset are joined first, as a character may be cut in two."""
     words = _ENCODED_WORD.findall(run)
     by_charset = groupby(words, key=lambda word: str(word[0]).lower())
-    return "".join(
+    text = "".join(
         decode(b"".join(_word_bytes(encoding, text) for _, encoding, text in group), charset)[0]
         for charset, group in by_charset
     )
+    return text.replace("\r", " ").replace("\n", " ")  # an encoded line end would forge a header in our sections
 
 
 def _word_bytes(encoding: str, text: str) -> bytes:
@@ -129,18 +145,34 @@ def parameters(value: str) -> tuple[str, dict[str, str]]:
     if ";" not in value:
         return value.strip().lower(), {}
     found: dict[str, str] = {}
-    extended: dict[str, bool] = {}
-    for name, _, star, text in _PARAMETER.findall(value):
-        plain = re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
+    segments: dict[str, dict[int, tuple[bool, str]]] = {}
+    for name, index, star, text in _PARAMETER.findall(value):
         key = name.lower()
-        found[key] = found.get(key, "") + plain
-        extended[key] = extended.get(key, False) or bool(star)
-    for key in [key for key, is_extended in extended.items() if is_extended]:
-        found[key] = _extended(found[key])
+        plain = _unquoted(text)
+        if index or star:
+            segments.setdefault(key, {}).setdefault(int(index or 0), (bool(star), plain))
+        elif plain.isascii() or key == "boundary":
+            found.setdefault(key, plain)
+        else:
+            found.setdefault(key, decode(plain.encode("latin-1", "replace"), None)[0])
+    for key, numbered in segments.items():
+        found[key] = _joined([numbered[i] for i in sorted(numbered)])
     return value.partition(";")[0].strip().lower(), found
 
 
-def _extended(value: str) -> str:
-    charset, quote, text = value.partition("'")
-    data = re.sub(rb"%([0-9A-Fa-f]{2})", lambda hexes: bytes([int(hexes[1], 16)]), text.partition("'")[2].encode())
-    return decode(data, charset)[0] if quote else value
+def _unquoted(text: str) -> str:
+    """Take off the quotes; one that was never closed, too."""
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return re.sub(r'\\(["\\])', r"\1", text[1:-1])
+    return text.lstrip('"')
+
+
+def _joined(segments: list[tuple[bool, str]]) -> str:
+    """Join the segments of a parameter; the first may name the charset, those with a star are percent-encoded."""
+    starred, first = segments[0]
+    charset = None
+    if starred and first.count("'") > 1:
+        charset, _, first = first.split("'", 2)
+    pieces = [(starred, first), *segments[1:]]
+    raw = [(is_encoded, text.encode("latin-1", "replace")) for is_encoded, text in pieces]
+    return decode(b"".join(unquote_to_bytes(text) if is_encoded else text for is_encoded, text in raw), charset)[0]

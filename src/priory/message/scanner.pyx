@@ -3,7 +3,8 @@
 
 A mail's HTML needs no tree: what is visible is what stands outside of tags, comments, scripts and styles. A scanner
 that never goes back costs the same for a flat page and for a hundred thousand nested tables. Tags that browsers draw
-inline (`<b>`, `<span>` …) do not break a word, all others do, so `V<b></b>iagra` reads "Viagra", as on the screen.
+as a box of their own (`<p>`, `<td>`, `<img>` …) break a word, all others do not, those nobody knows included: so
+`V<b></b>ia<xyz>gra` reads "Viagra", as on the screen.
 """
 
 import numpy as np
@@ -15,9 +16,11 @@ cdef enum:
     SHOWN_ATTRIBUTES = 60
     MOST_LINKS = 500
 
-cdef uint64_t[64] INLINE
 cdef uint64_t[64] LINE
-cdef int n_inline = 0, n_line = 0
+cdef uint64_t[64] BOX
+cdef uint64_t[8] HIDDEN
+cdef uint64_t[8] SHOWN
+cdef int n_line = 0, n_box = 0, n_hidden = 0, n_shown = 0
 
 
 cdef uint64_t code(bytes name):
@@ -28,16 +31,25 @@ cdef uint64_t code(bytes name):
     return c
 
 
-for _name in (b"a b i u s q em tt del ins sub sup big var kbd wbr dfn bdo o:p font span abbr cite code mark nobr small "
-              b"label strong strike acronym").split():
-    INLINE[n_inline] = code(_name)
-    n_inline += 1
-for _name in (b"p br hr li ul ol tr h1 h2 h3 h4 h5 h6 dl dt dd div pre table tbody center title body html head form "
-              b"section article header footer address blockquo").split():
+for _name in (b"p br hr li ul ol tr h1 h2 h3 h4 h5 h6 dl dt dd div pre nav main menu table tbody thead tfoot center title "
+              b"body html head form legend figure aside section article header footer address fieldset blockquo figcapti "
+              b"xmp dir listing plaintex marquee frameset").split():
     LINE[n_line] = code(_name)
     n_line += 1
+for _name in (b"td th img input button select option optgroup textarea caption col colgroup iframe frame object embed "
+              b"applet param video audio source canvas svg map area meta link base style script noframes noscript "
+              b"noembed isindex progress meter").split():
+    BOX[n_box] = code(_name)
+    n_box += 1
+# Up to their closing tags these hold text and no tags; a browser draws that text for the second group only.
+for _name in b"script style noframes noembed iframe".split():
+    HIDDEN[n_hidden] = code(_name)
+    n_hidden += 1
+for _name in b"title textarea xmp".split():
+    SHOWN[n_shown] = code(_name)
+    n_shown += 1
 
-cdef uint64_t ANCHOR = code(b"a"), SCRIPT = code(b"script"), STYLE = code(b"style")
+cdef uint64_t ANCHOR = code(b"a")
 cdef uint64_t HREF = code(b"href"), SRC = code(b"src"), ACTION = code(b"action"), BACKGROUND = code(b"backgrou")
 
 
@@ -61,7 +73,7 @@ cdef class Scan:
     cdef const uint8_t* html
     cdef Py_ssize_t length
     cdef uint8_t[::1] text, tags
-    cdef Py_ssize_t n_text, n_tags, n_links, most_tags
+    cdef Py_ssize_t n_text, n_tags, n_links, most_tags, anchor
     cdef Py_ssize_t[:, ::1] found
 
     def __init__(self, const uint8_t[::1] html, Py_ssize_t most_skeleton):
@@ -72,8 +84,10 @@ cdef class Scan:
         self.tags = np.empty(most_skeleton + LONGEST_TAG, np.uint8)
         self.found = np.empty((MOST_LINKS, 4), np.intp)
         self.n_text = self.n_tags = self.n_links = 0
+        self.anchor = -1
         with nogil:
             self.scan()
+            self.end_anchor()
         self.visible = bytes(self.text[: self.n_text])
         self.skeleton = bytes(self.tags[: min(self.n_tags, most_skeleton)])
         self.links = [
@@ -109,26 +123,33 @@ cdef class Scan:
         if self.html[j] == 33 and j + 2 < self.length and self.html[j + 1] == 45 and self.html[j + 2] == 45:
             return self.past_comment(j + 3)
         if self.html[j] == 33 or self.html[j] == 63:
-            while j < self.length and self.html[j] != 62:
-                j += 1
-            return j + 1
+            return self.past_declaration(j)
         if self.html[j] == 47:
             j += 1
-        if j >= self.length or not 97 <= lower(self.html[j]) <= 122:
-            return i
-        return self.tag(i, j)
+        if j < self.length and 97 <= lower(self.html[j]) <= 122:
+            return self.tag(i, j)
+        return self.past_declaration(j) if i + 1 < j < self.length else i
+
+    cdef Py_ssize_t past_declaration(self, Py_ssize_t j) noexcept nogil:
+        while j < self.length and self.html[j] != 62:
+            j += 1
+        return min(j + 1, self.length)
 
     cdef Py_ssize_t past_comment(self, Py_ssize_t j) noexcept nogil:
+        """Skip to what follows `-->` or, as browsers do, `--!>`; `j` is just behind the opening `<!--`."""
+        cdef Py_ssize_t dashes
         while j < self.length:
-            if self.html[j] == 62 and self.html[j - 1] == 45 and self.html[j - 2] == 45:
-                return j + 1
+            if self.html[j] == 62:
+                dashes = j - 2 if self.html[j - 1] == 33 else j - 1
+                if self.html[dashes] == 45 and self.html[dashes - 1] == 45:
+                    return j + 1
             j += 1
         return self.length
 
     cdef Py_ssize_t tag(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """Deal with the tag that opens at `i` and whose name begins at `j`."""
         cdef uint64_t name = 0
-        cdef Py_ssize_t begin = j, end = self.tag_end(j)
+        cdef Py_ssize_t begin = j, end = self.tag_end(j), links
         cdef bint closing = self.html[i + 1] == 47
         if end == 0:
             return i
@@ -139,18 +160,34 @@ cdef class Scan:
         self.skeleton_of(begin, j, end, closing)
         if among(name, LINE, n_line):
             self.show(11)
-        elif not among(name, INLINE, n_inline):
+        elif among(name, BOX, n_box):
             self.show(32)
-        if closing and name == ANCHOR and self.n_links:
-            self.found[self.n_links - 1, 3] = self.n_text
-        elif not closing:
-            self.attributes(j, end)
-            if name == SCRIPT or name == STYLE:
-                return self.past_raw_text(end, begin, j)
+        if name == ANCHOR:
+            self.end_anchor()
+        if closing:
+            return end
+        links = self.n_links
+        self.attributes(j, end)
+        if name == ANCHOR and self.n_links > links:
+            self.anchor = links
+        if among(name, HIDDEN, n_hidden):
+            return self.past_raw_text(end, begin, j, False)
+        if among(name, SHOWN, n_shown):
+            return self.past_raw_text(end, begin, j, True)
         return end
 
+    cdef void end_anchor(self) noexcept nogil:
+        """The text of a link ends where its tag is closed, or the next link opens, or the mail ends."""
+        if self.anchor >= 0:
+            self.found[self.anchor, 3] = self.n_text
+        self.anchor = -1
+
     cdef Py_ssize_t tag_end(self, Py_ssize_t j) noexcept nogil:
-        """Where the tag ends, just behind its `>`; without one, at the next `<`; 0 if neither is near."""
+        """Where the tag ends, just behind its `>`; without one, at the next `<`; 0 if neither comes.
+
+        A quote that is not closed within LONGEST_TAG is none: then the first `>` ends the tag. A tag that is longer
+        (a picture in its address) and has none takes all the rest with it, as in browsers.
+        """
         cdef Py_ssize_t i = j, plain = 0, most = min(self.length, j + LONGEST_TAG)
         cdef uint8_t quote = 0
         while i < most:
@@ -166,10 +203,16 @@ cdef class Scan:
             elif (self.html[i] == 34 or self.html[i] == 39) and self.html[i - 1] == 61:
                 quote = self.html[i]
             i += 1
-        return plain
+        if plain or most == self.length:
+            return plain
+        while i < self.length and self.html[i] != 62:
+            i += 1
+        return min(i + 1, self.length)
 
-    cdef Py_ssize_t past_raw_text(self, Py_ssize_t j, Py_ssize_t name, Py_ssize_t name_end) noexcept nogil:
-        """Skip what stands between `<script>` or `<style>` and its closing tag."""
+    cdef Py_ssize_t past_raw_text(
+        self, Py_ssize_t j, Py_ssize_t name, Py_ssize_t name_end, bint visible
+    ) noexcept nogil:
+        """Skip or show what stands between `<script>`, `<title>` and their like and the closing tag."""
         cdef Py_ssize_t k
         while j < self.length:
             if self.html[j] == 60 and j + 1 < self.length and self.html[j + 1] == 47:
@@ -180,6 +223,8 @@ cdef class Scan:
                     k += 1
                 if name + k == name_end:
                     return j
+            if visible:
+                self.show(self.html[j] if self.html[j] != 11 else 32)
             j += 1
         return self.length
 
@@ -212,7 +257,7 @@ cdef class Scan:
             while j < end and (self.html[j] != quote if quote else self.html[j] > 32 and self.html[j] != 62):
                 j += 1
             if name == HREF or name == SRC or name == ACTION or name == BACKGROUND:
-                self.note(begin, j)
+                self.note(begin, j - 1 if j == end and self.html[j - 1] == 62 else j)
             j += 1
 
     cdef void note(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
