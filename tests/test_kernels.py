@@ -3,6 +3,7 @@
 import math
 import re
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from priory.kernels import (
     pack,
     squeeze,
     subtract,
+    tags,
     terms,
     unpack,
     value_buckets,
@@ -309,3 +311,18 @@ def test_damaged_features_are_refused_or_are_others(kinds, data):
 def test_hopeless_bytes_are_refused(blob):
     with pytest.raises(ValueError, match="packed features are damaged"):
         unpack(blob, 12, 22)
+
+
+@given(
+    st.lists(st.sampled_from([b"<p>", b"<b class=x>", b"</p>", b"<>", b"< p>", b"text", b"<", b">", b"<td width=1"]))
+)
+def test_tags_are_those_of_a_regular_expression(pieces: list[bytes]) -> None:
+    skeleton = b"".join(pieces)
+    found = [(match.start(), match.end(), match[1]) for match in re.finditer(rb"<([^\x00- >]+)[^>]*>", skeleton)]
+    buckets, starts, ends = tags(skeleton, 7, 22)
+    n = len(found)
+    assert [*zip(starts[:n], ends[:n], strict=True)] == [(start, end) for start, end, _ in found]
+    assert [*zip(starts[n:], ends[n:], strict=True)] == [(a[0], b[1]) for a, b in pairwise(found)]
+    assert buckets[:n].tolist() == value_buckets([skeleton[start:end] for start, end, _ in found], 7, 22).tolist()
+    by_names = dict(zip(((a[2], b[2]) for a, b in pairwise(found)), buckets[n:].tolist(), strict=True))
+    assert all(by_names[a[2], b[2]] == bucket for (a, b), bucket in zip(pairwise(found), buckets[n:], strict=True))

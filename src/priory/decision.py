@@ -46,7 +46,11 @@ def decide(probabilities: Sequence[float], costs: Costs) -> str:
     >>> decide([0.01, 0.99], Costs())
     'spam'
     """
-    expected = costs.expected(probabilities)
+    return cheapest(costs.expected(probabilities))
+
+
+def cheapest(expected: Mapping[str, float]) -> str:
+    """Return what has the least expected cost; of equals *unsure*, then the label that is named first."""
     return min(expected, key=lambda said: (expected[said], said != UNSURE))
 
 

@@ -14,7 +14,7 @@ from typing import Final, Self
 import numpy as np
 
 from priory.bayes import Calibration, PresenceBayes
-from priory.decision import UNSURE, Costs, decide, thresholds
+from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.explanation import Explanation, coloured, evidence
 from priory.features import KINDS, VERSION, Features, Spec, extract, packed, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
@@ -298,20 +298,22 @@ class Filter:
             for label, score in zip(labels, scores, strict=True)
         }
         probabilities = [claim.probability for claim in claims.values()]
+        expected = costs.expected(probabilities)
         reason = self._why_not()
         return Verdict(
-            label=UNSURE if reason else decide(probabilities, costs),
+            label=UNSURE if reason else cheapest(expected),
             about=labels[1] if len(labels) == 2 else labels[int(np.argmax(probabilities))],
             claims=claims,
             thresholds=self._thresholds,
-            expected_costs=costs.expected(probabilities),
+            expected_costs=expected,
             digest=message.digest.hex(),
             reason=reason,
         )
 
     def _why_not(self) -> str:
         """Why nothing can be said about any message, if so."""
-        missing = [label for label, n in zip(self.options.labels, self._view.counts.totals, strict=True) if n == 0]
-        if len(self.options.labels) - len(missing) >= 2:
+        totals: list[int] = self._view.counts.totals.tolist()
+        if len(totals) - totals.count(0) >= 2:
             return ""
+        missing = [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]
         return f"no {' and no '.join(missing)} has been learned yet in {self.home}"

@@ -14,7 +14,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 Buckets = Positions = np.ndarray  # names for annotations: kernels.pyi says of what
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define priory_fetch(place) __builtin_prefetch(place)
+    #else
+    #define priory_fetch(place) ((void) (place))
+    #endif
+    """
+    void fetch "priory_fetch" (const void* place) noexcept nogil
+
 cdef enum:
+    AHEAD = 16  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
     SEPARATOR = 0
     LETTER = 1
     JOINER = 2
@@ -253,6 +264,47 @@ cdef class Tokens:
         return np.asarray(buckets)[:found], np.asarray(spans[0])[:found], np.asarray(spans[1])[:found]
 
 
+def tags(bytes skeleton, uint64_t seed, int bits):
+    """Return buckets, starts and ends of the tags of a skeleton (`<p><b class=x>`), then of each two in a row.
+
+    A pair is known by the two names alone, a single tag by all that stands in it.
+    """
+    cdef const uint8_t* text = skeleton
+    cdef Py_ssize_t length = len(skeleton), i = 0, end, name, found = 0, most = len(skeleton) // 3 + 1
+    cdef uint64_t previous = 0, named
+    cdef uint32_t[:, ::1] buckets = np.empty((2, most), np.uint32)
+    cdef int32_t[:, ::1] spans = np.empty((2, most), np.int32)
+    with nogil:
+        while i < length:
+            if text[i] != 60:
+                i += 1
+                continue
+            end = i + 1
+            while end < length and text[end] != 62:
+                end += 1
+            name = i + 1
+            while name < end and text[name] > 32:
+                name += 1
+            if end == length or name == i + 1:
+                i += 1
+                continue
+            named = mixed(fnv(FNV_OFFSET, text, i + 1, name))
+            buckets[0, found] = <uint32_t> (mixed(fnv(FNV_OFFSET, text, i, end + 1) ^ seed) >> (64 - bits))
+            buckets[1, found] = <uint32_t> (mixed(((previous ^ named) * FNV_PRIME + named) ^ seed) >> (64 - bits))
+            spans[0, found] = <int32_t> i
+            spans[1, found] = <int32_t> end + 1
+            previous = named
+            found += 1
+            i = end + 1
+    every, starts, ends = np.asarray(buckets), np.asarray(spans[0]), np.asarray(spans[1])
+    last = max(found - 1, 0)
+    return (
+        np.concatenate((every[0, :found], every[1, 1 : last + 1])),
+        np.concatenate((starts[:found], starts[:last])),
+        np.concatenate((ends[:found], ends[1 : last + 1])),
+    )
+
+
 def keyed(list arrays, list kinds, int bits):
     """Return all buckets in one array, each with its kind in the bits above it."""
     cdef Py_ssize_t total = 0, at = 0, j
@@ -369,6 +421,8 @@ def terms(
     with nogil:
         for group in range(scales.shape[0]):
             for i in range(offsets[group], offsets[group + 1]):
+                if i + AHEAD < buckets.shape[0]:
+                    fetch(&counts[buckets[i + AHEAD], 0])
                 own = counts[buckets[i], label]
                 rest = 0
                 for k in range(labels):

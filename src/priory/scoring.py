@@ -29,7 +29,7 @@ class Score:
     @property
     def log_odds(self) -> float:
         """The sum."""
-        return self.prior + float(self.terms.sum()) + self.others
+        return self.prior + float(np.add.reduce(self.terms)) + self.others
 
 
 def calibrations(counts: Counts) -> list[Calibration]:

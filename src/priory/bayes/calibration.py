@@ -62,7 +62,7 @@ def calibrate(outcomes: NDArray[np.int64], prior_log_odds: float) -> Calibration
 def _most_probable_line(score: _Floats, rest: _Floats, own: _Floats, prior: _Floats) -> tuple[float, float]:
     """Newton's method from the prior uphill; a step that would lead down, as the slips make it do, is halved."""
     line, height = prior, _log_posterior(score, rest, own, prior, prior)
-    for _ in range(30):
+    for _ in range(200):
         step = _newton_step(score, rest, own, line, prior)
         while (ahead := _log_posterior(score, rest, own, line + step, prior)) < height and np.abs(step).max() > 1e-6:
             step = step / 2

@@ -19,6 +19,8 @@ def attachments(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
     ['application/zip', 'ends in .exe', 'ends in .pdf.exe']
     """
     carried = sections.message.attachments[:_MOST]
+    if not carried:
+        return
     entries = ((f"{a.filename or 'no name'} ({a.content_type})", value) for a in carried for value in _values(a))
     yield listing("attachments", entries, seed, bits)
 

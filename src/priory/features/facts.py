@@ -55,7 +55,7 @@ def _subject_facts(subject: str, is_reply: bool) -> Iterator[str]:
 def _shape(message: Message) -> Iterator[str]:
     types = {part.content_type for part in message.texts}
     yield "text as " + (" and ".join(sorted(types)) if types else "nothing")
-    yield f"{_about(len(message.text))} characters"
+    yield f"{_about(sum(len(part.text) for part in message.texts))} characters"
     yield f"{_about(len(message.links))} links"
     yield f"{_about(len(message.attachments))} attachments"
     yield from (f"charset {part.charset.lower()[:40]}" for part in message.texts if part.charset)

@@ -1,14 +1,13 @@
 """Where the features of one kind were found in one section of a message."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from priory.features.sections import Section
 from priory.kernels import Buckets, Positions, value_buckets
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """Occurrences: the bucket of each, and the bytes of the section it covers. A feature may occur many times."""
 
     section: Section
@@ -44,11 +43,17 @@ def listing(name: str, entries: Iterable[tuple[str, str]], seed: int, bits: int)
 
     An entry is a line as shown and the feature's value; entries with the same line share it.
     """
-    values = [(_one_line(line), _one_line(value)) for line, value in entries]
-    lines = list(dict.fromkeys(line for line, _ in values))
+    lines: dict[bytes, tuple[int, int]] = {}
+    placed: list[tuple[bytes, int, int]] = []
+    at = 0
+    for text, value in entries:
+        line = _one_line(text)
+        if line not in lines:
+            lines[line] = (at, at + len(line))
+            at += len(line) + 1
+        placed.append((line if value is text else _one_line(value), *lines[line]))
     shown = b"\n".join(lines)
-    spans = dict(zip(lines, line_spans(shown), strict=bool(lines)))
-    return found_values(Section(name, shown, shown), [(value, *spans[line]) for line, value in values], seed, bits)
+    return found_values(Section(name, shown, shown), placed, seed, bits)
 
 
 def _one_line(text: str) -> bytes:

@@ -23,6 +23,8 @@ def links(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
     >>> [found.value(i) for i in range(len(found.buckets))]
     ['http', 'login.bad.test', 'bad.test', 'ends in .php', 'shows another host']
     """
+    if not sections.message.links:
+        return
     section = sections.links
     lines = line_spans(section.shown)
     entries = [

@@ -5,14 +5,14 @@ Programs that send spam in bulk write their markup as distinctly as people write
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
-from priory.features.found import Found, found_values
+from priory.features.found import Found
 from priory.features.sections import Sections
+from priory.kernels import tags
 
-MOST_BYTES: Final = 1_500
-_TAG = re.compile(rb"<(/?[^\s>]+)[^>]*>")
+MOST_BYTES: Final = 3_000
+_TAG = re.compile(rb"<([^\x00- >]+)[^>]*>")
 
 
 def markup(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
@@ -23,8 +23,15 @@ def markup(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
     >>> [found.value(i) for i in range(len(found.buckets))]
     ['<p>', '<b class=x>', '<p><b>']
     """
+    if not sections.message.skeleton:
+        return
     skeleton = sections.markup
-    tags = list(_TAG.finditer(skeleton.folded, 0, MOST_BYTES))
-    single = [(tag[0], tag.start(), tag.end()) for tag in tags]
-    double = [(b"<%b><%b>" % (one[1], two[1]), one.start(), two.end()) for one, two in pairwise(tags)]
-    yield found_values(skeleton, single + double, seed, bits)
+    buckets, starts, ends = tags(skeleton.folded[:MOST_BYTES], seed, bits)
+
+    def value(i: int) -> str:
+        stretch = skeleton.folded[starts[i] : ends[i]]
+        names = _TAG.findall(stretch)
+        joined = stretch if len(names) == 1 else b"".join(b"<%b>" % name for name in names)
+        return joined.decode("utf-8", "replace")
+
+    yield Found(skeleton, buckets, starts, ends, value)

@@ -5,10 +5,9 @@ A section is kept as shown and folded to lower case, in UTF-8, byte for byte in 
 """
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from priory.kernels import Tokens, squeeze
 from priory.message import Link, Message
@@ -23,8 +22,7 @@ MOST_LINKS: Final = 50
 _OUT_OF_STEP = re.compile("[İȺȾẞ\u2126\u212a\u212bⱢⱤⱭⱮⱯⱰⱾⱿꞍꞪꞫꞬꞭꞮꞰꞱꞲꟅ]")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A named stretch of text, as shown and in lower case."""
 
     name: str

@@ -101,8 +101,11 @@ class Journal:
         return row
 
     def version(self) -> int:
-        """Return a number that differs whenever another process has changed the journal."""
-        (number,) = self._row("PRAGMA data_version")
+        """Return a number that differs whenever another process has changed the journal; asked at every check."""
+        try:
+            (number,) = self._db.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error:
+            (number,) = self._row("PRAGMA data_version")  # says what is wrong
         return int(number)
 
     @contextmanager

@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from priory.message import mime
 from priory.message.charset import decode, without_invisible
@@ -36,8 +36,7 @@ class Text:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """Where a link leads, and the words it is shown as (for a bare address in the text, the address)."""
 
     target: str
@@ -159,13 +158,16 @@ class _Reading:
         self.room = MOST_TEXT_BYTES
 
     def headers(self, fields: Fields) -> tuple[Header, ...]:
-        decoded = []
-        for name, value in fields:
-            field, defect = header(name, value)
-            decoded.append(field)
-            if defect:
-                self.defects.append(defect)
-        return tuple(decoded)
+        return tuple(
+            Header(name, value) if value.isascii() and "=?" not in value else self.decoded(name, value)
+            for name, value in fields
+        )
+
+    def decoded(self, name: str, value: str) -> Header:
+        field, defect = header(name, value)
+        if defect:
+            self.defects.append(defect)
+        return field
 
     def part(self, part: mime.Part) -> None:
         is_text = part.content_type.startswith("text/")

@@ -7,10 +7,9 @@ flagged, kept as junk): they say what a person did, not what the message is.
 
 import binascii
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from priory.message.charset import decode
@@ -45,8 +44,7 @@ _PARAMETER = re.compile(r";\s*([\w!#$&+.^`|~-]+?)(?:\*(\d{1,4}))?(\*)?\s*=\s*(\"
 Fields: TypeAlias = list[tuple[str, str]]  #: names and raw values, a character per byte
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """One field: its name as written, and its value decoded, with folds kept as the sender made them."""
 
     name: str

@@ -95,8 +95,7 @@ def _read(raw: bytes, start: int, end: int, depth: int, found: Structure) -> int
 def _part(own: Fields, start: int, end: int, found: Structure) -> Part:
     values = {"content-type": "", "content-transfer-encoding": "", "content-disposition": ""}
     for name, value in own:
-        lowered = name.lower()
-        if lowered in values and not values[lowered]:
+        if name[:1] in "cC" and (lowered := name.lower()) in values and not values[lowered]:
             values[lowered] = value.strip()
     content_type, given = parameters(values["content-type"])
     if content_type.count("/") != 1 or " " in content_type:
@@ -105,9 +104,9 @@ def _part(own: Fields, start: int, end: int, found: Structure) -> Part:
         first = content_type.partition(" ")[0]
         content_type = first if first.count("/") == 1 else "text/plain"
     disposition, named = parameters(values["content-disposition"])
-    filename = decoded(named.get("filename") or given.get("name") or "")
+    filename = named.get("filename") or given.get("name") or ""
     encoding = values["content-transfer-encoding"].lower().partition(";")[0].strip()
-    return Part(own, content_type, given, encoding, disposition, filename, start, end)
+    return Part(own, content_type, given, encoding, disposition, decoded(filename), start, end)
 
 
 def _read_multipart(raw: bytes, part: Part, depth: int, found: Structure) -> None:
