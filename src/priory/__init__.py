@@ -10,9 +10,29 @@
 (True, 'pair:cheap pills')
 """
 
-from priory.filter import Filter, Options
-from priory.message import Message, parse
-from priory.verdict import Evidence, Verdict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from priory.filter import Filter, Options
+    from priory.message import Message, parse
+    from priory.verdict import Evidence, Verdict
 
 __all__ = ["Evidence", "Filter", "Message", "Options", "Verdict", "parse"]
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Evidence": "verdict",
+    "Filter": "filter",
+    "Message": "message",
+    "Options": "filter",
+    "Verdict": "verdict",
+    "parse": "message",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for when it is asked for: `priory --help` needs no arrays."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'priory' has no attribute {name!r}")
+    return getattr(import_module(f"priory.{_HOMES[name]}"), name)

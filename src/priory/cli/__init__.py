@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Each command says what the library's method of the same name does."""
 
+import os
 import sys
 
 import typer
@@ -28,6 +29,7 @@ app.command(name="demo")(show_demo.demo)
 
 def main() -> None:
     """Run a command; what is wrong with input or store is one line on standard error, never a traceback."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
     try:
         app()
     except Problem as problem:
