@@ -122,6 +122,6 @@ def _example(mail: "list[Drawn]", verdicts: list[_Said]) -> "Drawn":
     plain = [
         (abs(verdict.log_odds - 6), i)
         for i, (drawn, verdict) in enumerate(zip(mail, verdicts, strict=True))
-        if drawn.label == verdict.label == "spam" and b"text/plain" in drawn.raw and b"base64" not in drawn.raw
+        if drawn.label == verdict.label == "spam" and b"Content-Type: text/plain" in drawn.raw.split(b"\n\n")[0]
     ]
     return mail[min(plain, default=(0, 0))[1]]
