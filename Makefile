@@ -34,5 +34,5 @@ $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.developer: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/pip install -q --disable-pip-version-check -e '.[all,dev]'
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.user

@@ -1,6 +1,8 @@
-"""What tests share: where the real corpora are."""
+"""What tests share: where the real corpora are, and how to be somebody else than root."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,3 +17,35 @@ def corpora() -> Path:
             pytest.fail("PRIORY_CORPORA is not set: in CI no test is skipped")
         pytest.skip("PRIORY_CORPORA does not name the folder of the real corpora")
     return Path(folder)
+
+
+@pytest.fixture
+def unprivileged() -> Callable[[], object]:
+    """Act as a user whom file permissions bind, also where the tests run as root."""
+
+    @contextmanager
+    def acting() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return acting
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that every user can reach: pytest's own is closed to others."""
+    parents = [tmp_path, *tmp_path.parents[:2]]
+    modes = [parent.stat().st_mode for parent in parents]
+    for parent in parents:
+        parent.chmod(0o755)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    yield folder
+    for parent, mode in zip(parents, modes, strict=True):
+        parent.chmod(mode)

@@ -5,7 +5,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,35 +64,3 @@ def start() -> Iterator[Start]:
             os.waitpid(pid, 0)
         except (ProcessLookupError, ChildProcessError):
             pass
-
-
-@pytest.fixture
-def unprivileged() -> Callable[[], object]:
-    """Act as a user whom file permissions bind, also where the tests run as root."""
-
-    @contextmanager
-    def acting() -> Iterator[None]:
-        if os.geteuid() != 0:
-            yield
-            return
-        os.seteuid(65534)
-        try:
-            yield
-        finally:
-            os.seteuid(0)
-
-    return acting
-
-
-@pytest.fixture
-def open_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that every user can reach: pytest's own is closed to others."""
-    parents = [tmp_path, *tmp_path.parents[:2]]
-    modes = [parent.stat().st_mode for parent in parents]
-    for parent in parents:
-        parent.chmod(0o755)
-    folder = tmp_path / "home"
-    folder.mkdir()
-    yield folder
-    for parent, mode in zip(parents, modes, strict=True):
-        parent.chmod(mode)
