@@ -1,11 +1,14 @@
-"""Mail made to break or stall a reader gives a message with a named defect, and features, like all other mail."""
+"""Mail made to break or stall a reader gives a message with a named defect, features and a verdict, like all mail."""
 
 import random
 from collections.abc import Callable
 
 import pytest
 
+from priory.corpus import read_index
+from priory.demo import draw
 from priory.features import KINDS, Spec, extract, packed, unpacked
+from priory.filter import Filter, Options
 from priory.message import MOST_LINKS, MOST_SKELETON_BYTES, MOST_TEXT_BYTES, Message, mime, parse
 
 ALL_KINDS = Spec(kinds=frozenset(KINDS), patterns={"loop": r"(a+)+$", "wide": r"(.*)*x"})
@@ -133,6 +136,20 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str | None]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    with Filter.open(tmp_path_factory.mktemp("home"), Options(spec=Spec(bits=18))) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in draw(200, seed=1)))
+        yield filter_
+
+
+def assert_judged(raw: bytes, filter_: Filter) -> None:
+    verdict = filter_.check(raw)
+    assert verdict.label in ("ham", "unsure", "spam")
+    assert 0 <= verdict.probability <= 1
+    assert verdict.reason == ""
+
+
 def assert_within_limits(message: Message) -> None:
     assert sum(len(part.text) for part in message.texts) <= MOST_TEXT_BYTES
     assert len(message.links) <= MOST_LINKS
@@ -144,9 +161,11 @@ def assert_within_limits(message: Message) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_mail_stays_within_limits_and_its_defect_is_named(name):
+def test_hostile_mail_stays_within_limits_and_its_defect_is_named(name, taught):
     build, defect = HOSTILE[name]
-    message = parse(build())
+    raw = build()
+    assert_judged(raw, taught)
+    message = parse(raw)
     assert_within_limits(message)
     assert defect is None or defect in message.defects
     features = extract(message, ALL_KINDS)
@@ -252,12 +271,23 @@ def test_built_mail_with_thousands_of_mutations_is_read():
 
 
 @pytest.mark.corpora
-def test_real_mail_with_ten_thousand_mutations_is_read(corpora):
+def test_real_mail_with_ten_thousand_mutations_is_read_and_judged(corpora, taught):
     chance = random.Random(8)
     paths = [*sorted(corpora.glob("modern/*/*")), *sorted(corpora.glob("spamassassin/*/*"))]
     mail = [path.read_bytes()[:30_000] for path in chance.sample(paths, 200)]
     for i in range(10_000):
-        assert_whole(mutated(mail[i % len(mail)], mail, chance))
+        raw = mutated(mail[i % len(mail)], mail, chance)
+        assert_whole(raw)
+        assert_judged(raw, taught)
+
+
+@pytest.mark.corpora
+def test_every_modern_message_is_judged_and_its_evidence_adds_up(corpora, taught):
+    for i, message in enumerate(read_index(corpora / "modern" / "index")):
+        assert_judged(message.raw, taught)
+        if i % 50 == 0:
+            verdict = taught.check(message.raw)
+            assert verdict.prior + sum(e.term for e in verdict.evidence) == pytest.approx(verdict.log_odds, abs=1e-9)
 
 
 def test_a_message_cut_anywhere_is_read():
