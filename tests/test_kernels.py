@@ -12,21 +12,8 @@ from hypothesis import strategies as st
 
 from priory.bayes.counts import Counts
 from priory.bayes.presence import PresenceBayes
-from priory.kernels import (
-    Tokens,
-    add,
-    distinct,
-    grams,
-    keyed,
-    kind_seed,
-    pack,
-    squeeze,
-    subtract,
-    tags,
-    terms,
-    unpack,
-    value_buckets,
-)
+from priory.features.hashing import Tokens, distinct, grams, keyed, kind_seed, squeeze, tags, value_buckets
+from priory.kernels import add, pack, subtract, terms, unpack
 
 WIDTH = 1 << 64
 seeds = st.integers(0, WIDTH - 1)

@@ -16,6 +16,7 @@ from priory.features.attachments import attachments
 from priory.features.facts import facts
 from priory.features.found import Found
 from priory.features.grams import header_grams, text_grams
+from priory.features.hashing import distinct, keyed, kind_seed
 from priory.features.header_words import header_words
 from priory.features.links import links
 from priory.features.markup import markup
@@ -23,7 +24,7 @@ from priory.features.patterns import pattern_matches
 from priory.features.sections import Sections
 from priory.features.sender import sender
 from priory.features.words import pairs, triples, words
-from priory.kernels import Buckets, distinct, keyed, kind_seed, pack, unpack
+from priory.kernels import Buckets, pack, unpack
 from priory.message import Message
 
 __all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"]

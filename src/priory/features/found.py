@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from priory.features.hashing import value_buckets
 from priory.features.sections import Section
-from priory.kernels import Buckets, Positions, value_buckets
+from priory.kernels import Buckets, Positions
 
 
 class Found(NamedTuple):

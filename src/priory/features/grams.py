@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from priory.features.found import Found
+from priory.features.hashing import grams
 from priory.features.sections import Section, Sections
-from priory.kernels import grams
 
 LENGTH: Final = 6
 ONE_IN: Final = 2

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from priory.features.found import Found
+from priory.features.hashing import Tokens
 from priory.features.sections import Section, Sections
 from priory.features.words import words_from
-from priory.kernels import Positions, Tokens
+from priory.kernels import Positions
 
 
 def header_words(sections: Sections, seed: int, bits: int) -> Iterator[Found]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from priory.features.found import Found
+from priory.features.hashing import tags
 from priory.features.sections import Sections
-from priory.kernels import tags
 
 MOST_BYTES: Final = 3_000
 _TAG = re.compile(rb"<([^\x00- >]+)[^>]*>")

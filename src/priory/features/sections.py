@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple
 
-from priory.kernels import Tokens, squeeze
+from priory.features.hashing import Tokens, squeeze
 from priory.message import Link, Message
 
 MOST_HEADER: Final = 400  #: bytes of one header: long ones are signatures and routes

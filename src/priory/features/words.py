@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from priory.features.found import Found
+from priory.features.hashing import Tokens
 from priory.features.sections import Section, Sections
-from priory.kernels import Tokens
 
 
 def words_from(section: Section, tokens: Tokens, start: int, n: int) -> str:
