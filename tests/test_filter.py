@@ -160,19 +160,19 @@ def test_a_folder_of_ham_and_then_a_folder_of_spam_give_scores_of_both(tmp_path:
     with Filter.open(tmp_path, SMALL) as filter_:
         for label in ("ham", "spam"):
             list(filter_.learn_many((drawn.raw, label, "") for drawn in MAIL if drawn.label == label))
-        counts = filter_._view.counts
+        counts = filter_._memory.view.counts
         table, held_out = counts.table.copy(), counts.held_out.copy()
         assert min(counts.n_scored()) > 20
         assert sorted(lesson.digest for lesson in filter_.journal.lessons()) == sorted(
             parse(drawn.raw).digest for drawn in MAIL
         )
         filter_.rebuild()
-        assert (filter_._view.counts.table == table).all()
-        assert (filter_._view.counts.held_out == held_out).all()
+        assert (filter_._memory.view.counts.table == table).all()
+        assert (filter_._memory.view.counts.held_out == held_out).all()
         for drawn in MAIL:
             assert filter_.forget(drawn.raw) == drawn.label
-        assert not filter_._view.counts.table.any()
-        assert not filter_._view.counts.held_out.any()
+        assert not filter_._memory.view.counts.table.any()
+        assert not filter_._memory.view.counts.held_out.any()
 
 
 def test_an_unknown_label_is_refused_before_anything_is_learned(tmp_path: Path) -> None:
@@ -355,7 +355,7 @@ def test_teaching_one_folder_after_the_other_calibrates_as_well_as_mixed_mail(tm
         with Filter.open(tmp_path / order, SMALL) as filter_:
             list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in lessons))
             filter_.learn(mail[600].raw, mail[600].label)
-            assert min(filter_._view.counts.n_scored()) >= 100
+            assert min(filter_._memory.view.counts.n_scored()) >= 100
             said = [(filter_.check(drawn.raw).label, drawn.label) for drawn in mail[700:]]
         wrong[order] = sum(label not in (truth, UNSURE) for label, truth in said)
     assert wrong["by folder"] <= wrong["mixed"] + 5
@@ -378,5 +378,5 @@ def test_real_mail_adds_up_and_is_forgotten_exactly(tmp_path: Path, corpora: Pat
             assert_adds_up(filter_.check(each.raw))
         for each in mail:
             filter_.forget(each.raw)
-        assert not filter_._view.counts.table.any()
-        assert not filter_._view.counts.held_out.any()
+        assert not filter_._memory.view.counts.table.any()
+        assert not filter_._memory.view.counts.held_out.any()

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -16,16 +15,14 @@ import numpy as np
 from priory.bayes import Calibration, PresenceBayes
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.explanation import Explanation, coloured, evidence
-from priory.features import KINDS, VERSION, Features, Spec, extract, packed, unpacked
-from priory.journal import Journal, JournalError, Lesson, View
-from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
+from priory.features import KINDS, Features, Spec, extract, packed
+from priory.journal import Journal, JournalError, Lesson
+from priory.memory import Learned, Memory
 from priory.message import Message, parse
-from priory.scoring import Score, are_comparable, calibrations, held_out_scores, scores
+from priory.scoring import Score, calibrations, scores
 from priory.verdict import Claim, Verdict
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
-LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
-SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
 #: How much each kind of feature counts; measured in docs/decisions/features.md.
 WEIGHTS: Final[Mapping[str, float]] = {
     "word": 0.5,
@@ -59,15 +56,6 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
-
-    outcome: str
-    digest: str
-    was: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Stats:
     """What a filter has learned, and how it reads scores."""
 
@@ -88,13 +76,15 @@ class Filter:
         self.home = home
         self.options = options
         self._model = PresenceBayes(tuple(options.weights[kind] for kind in KINDS), options.smoothing)
-        self.journal = Journal.open(home / "journal.sqlite", VERSION, options.spec.bits)
-        self._spec = Spec(options.spec.kinds, options.spec.patterns, self.journal.bits)
-        self._view = View(self.journal, options.labels, home / "counts")
-        self._has_changed = False
-        self._run = ("", 0)  # the label learned last, and how often in a row
+        self._memory = Memory(home, options.labels, options.spec.bits, self._model)
+        self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._lines: tuple[int, list[Calibration]] = (-1, [])
+
+    @property
+    def journal(self) -> Journal:
+        """What was learned, row by row."""
+        return self._memory.journal
 
     @classmethod
     def open(cls, home: Path | str, options: Options | None = None) -> Self:
@@ -113,10 +103,8 @@ class Filter:
         return cls(home, options or Options())
 
     def close(self) -> None:
-        """Let go of the files; who has changed something leaves a snapshot if one is due."""
-        if self._has_changed:
-            self._view.save_if_due()
-        self.journal.close()
+        """Let go of the files."""
+        self._memory.close()
 
     def __enter__(self) -> Self:
         return self
@@ -161,47 +149,26 @@ class Filter:
         """Learn (raw, label, source) after (raw, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
         while several := list(islice(rest, group)):
-            ready = [self._lesson(*each) for each in several]
-            with self._changing():
-                done = [self._learn(*each, user) for each in ready]
-                self._score_unscored()
-            yield done
+            yield self._memory.learn([self._lesson(*each) for each in several], user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
         """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none."""
         is_digest = len(message) == 32 and self.journal.label_of(message, user) is not None
-        digest = message if is_digest else parse(message).digest
-        with self._changing():
-            change = self.journal.forget(digest, user)
-            if change:
-                self._view.apply(change)
-        return change.label if change else None
+        return self._memory.forget(message if is_digest else parse(message).digest, user)
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
-        if other.bits != self.journal.bits:
-            raise JournalError(
-                f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}."
-            )
-        unknown = set(other.tally()) - set(self.options.labels)
-        if unknown:
-            raise JournalError(f"{other.path} has labels this filter does not know: {', '.join(sorted(unknown))}.")
-        with self._changing():
-            done = self.journal.merge(other.lessons())
-            self._view.catch_up()
-        self._view.save_if_due(1)
-        return done
+        return self._memory.merge(other)
 
     def rebuild(self) -> None:
         """Check the journal from end to end, and build the counts from it anew."""
-        self.journal.check()
-        self._view.rebuild()
+        self._memory.rebuild()
 
     def stats(self) -> Stats:
         """Return what has been learned and how scores are read."""
-        self._view.refresh()
+        self._memory.view.refresh()
         tally = self.journal.tally()
-        counts = self._view.counts
+        counts = self._memory.counts
         return Stats(
             lessons={label: tally.get(label, 0) for label in self.options.labels},
             changes=self.journal.position()[0],
@@ -213,20 +180,6 @@ class Filter:
             journal_bytes=self.journal.path.stat().st_size,
         )
 
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Change journal and counts together; if the journal cannot follow, the counts go back with it."""
-        try:
-            with self.journal.writing():
-                self._view.catch_up()
-                yield
-                self._view.change = self.journal.last_change
-            self._has_changed = True
-        except BaseException:
-            self._view.invalidate()
-            raise
-        self._view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
-
     def _lesson(self, raw: bytes, label: str, source: str) -> tuple[Lesson, Features]:
         """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
@@ -237,59 +190,18 @@ class Filter:
         lesson = Lesson(message.digest, label, blob, source=source, sender=message.sender_domain, time=time.time())
         return lesson, Features(features.buckets, features.offsets, ())
 
-    def _learn(self, lesson: Lesson, features: Features, user: str) -> Learned:
-        was = self.journal.label_of(lesson.digest, user)
-        if was == lesson.label:
-            return Learned("known", lesson.digest.hex(), was)
-        change = self.journal.forget(lesson.digest, user) if was else None
-        if change:
-            self._view.apply(change)
-        self._append(replace(lesson, user=user), features, scored=self._is_in_turn(lesson.label))
-        return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
-
-    def _append(self, lesson: Lesson, features: Features, *, scored: bool) -> None:
-        scores = held_out_scores(features, self._view.counts, self._model) if scored else None
-        self.journal.learn(replace(lesson, held_out=None if scores is None else scores.tobytes()))
-        self._view.add(features.buckets, lesson.label, scores)
-
-    def _is_in_turn(self, label: str) -> bool:
-        """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
-        self._run = (label, self._run[1] + 1 if self._run[0] == label else 1)
-        return self._run[1] <= LONGEST_RUN
-
-    def _score_unscored(self) -> None:
-        """Give scores to lessons from a time when there was nothing to compare with.
-
-        People teach a folder of ham, then a folder of spam. So that calibration sees both, some lessons of a label that
-        lacks scores are forgotten and learned again, which scores them as if they were new.
-        """
-        counts = self._view.counts
-        if counts.totals.min() < 10 or not are_comparable(counts):
-            return
-        for label, n, scored in zip(self.options.labels, counts.totals.tolist(), counts.n_scored(), strict=True):
-            wanted = min(n, SCORED)
-            if 2 * scored < wanted:
-                for lesson in self.journal.unscored(label, wanted - scored):
-                    self._learn_again(lesson)
-
-    def _learn_again(self, lesson: Lesson) -> None:
-        change = self.journal.forget(lesson.digest, lesson.user)
-        if change:
-            self._view.apply(change)
-            self._append(lesson, unpacked(lesson.features, self._spec.bits), scored=True)
-
     def _calibrations(self) -> list[Calibration]:
         """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
-        if self._lines[0] != self._view.generation:
-            self._lines = (self._view.generation, calibrations(self._view.counts))
+        if self._lines[0] != self._memory.view.generation:
+            self._lines = (self._memory.view.generation, calibrations(self._memory.counts))
         return self._lines[1]
 
     def _scores(self, features: Features) -> list[Score]:
-        self._view.refresh()
-        if np.count_nonzero(self._view.counts.totals) < 2:
+        self._memory.view.refresh()
+        if np.count_nonzero(self._memory.counts.totals) < 2:
             n = len(self.options.labels)
             return [Score(-math.log(n - 1), np.zeros(len(features))) for _ in range(n)]
-        return scores(features, self._view.counts, self._model, self._calibrations())
+        return scores(features, self._memory.counts, self._model, self._calibrations())
 
     def _verdict(self, message: Message, features: Features, scores: list[Score]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
@@ -312,7 +224,7 @@ class Filter:
 
     def _why_not(self) -> str:
         """Why nothing can be said about any message, if so."""
-        totals: list[int] = self._view.counts.totals.tolist()
+        totals: list[int] = self._memory.counts.totals.tolist()
         if len(totals) - totals.count(0) >= 2:
             return ""
         missing = [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]

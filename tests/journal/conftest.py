@@ -34,8 +34,8 @@ def counts_of() -> Callable[[Filter], Counts]:
     """The counts a filter would use for its next check."""
 
     def refreshed(filter_: Filter) -> Counts:
-        filter_._view.refresh()
-        return filter_._view.counts
+        filter_._memory.view.refresh()
+        return filter_._memory.view.counts
 
     return refreshed
 

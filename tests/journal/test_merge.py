@@ -41,8 +41,8 @@ def journal_of(home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
 
 
 def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes]:
-    filter_._view.refresh()
-    counts = filter_._view.counts
+    filter_._memory.view.refresh()
+    counts = filter_._memory.view.counts
     lessons = {(each.digest, each.label, each.time) for each in filter_.journal.lessons()}
     return lessons, counts.table.tobytes(), counts.totals.tobytes(), counts.held_out.tobytes()
 

@@ -64,7 +64,7 @@ def test_a_process_sees_what_another_has_learned(tmp_path: Path, mail: list[Draw
         with opened(tmp_path) as writer:
             for drawn in mail[:60]:
                 writer.learn(drawn.raw, drawn.label)
-            writer._view.save()
+            writer._memory.view.save()
             writer.forget(mail[0].raw)
 
     pid = start(teach)
@@ -89,7 +89,7 @@ def test_two_processes_check_while_one_learns_in_bulk(
         with opened(tmp_path) as writer:
             for _ in writer.learn_many(((drawn.raw, drawn.label, "") for drawn in mail), group=20):
                 writer.forget(mail[2].raw)
-                writer._view.save()
+                writer._memory.view.save()
             writer.learn(mail[2].raw, mail[2].label)
         done.touch()
 
@@ -124,12 +124,12 @@ def test_three_processes_learn_and_forget_at_once(
                 else:
                     filter_.learn(drawn.raw, rng.choice(["ham", "spam"]))
                 if rng.random() < 0.1:
-                    filter_._view.save()
+                    filter_._memory.view.save()
             with filter_.journal.writing():  # holds the others off
-                filter_._view.catch_up()
-                table = filter_._view.counts.table.copy()
-                filter_._view._build(filter_.journal.position()[0])
-                assert np.array_equal(filter_._view.counts.table, table)
+                filter_._memory.view.catch_up()
+                table = filter_._memory.view.counts.table.copy()
+                filter_._memory.view._build(filter_.journal.position()[0])
+                assert np.array_equal(filter_._memory.view.counts.table, table)
 
     pids = [start(lambda number=number: act(number)) for number in range(3)]
     assert all_ended_well(pids)
@@ -169,14 +169,14 @@ def learn_on(home: Path, said: Path, mail: list[Drawn], way: str, seed: int) -> 
         if way == "in bulk":
             for group in filter_.learn_many(((each.raw, each.label, "") for each in drawn), group=9):
                 say(*(f"knows {learned.digest}" for learned in group))
-                filter_._view.save()
+                filter_._memory.view.save()
         for each in drawn:
             digest = parse(each.raw).digest
             if way == "back and forth" and rng.random() < 0.4:
                 say(f"may forget {digest.hex()}")
                 filter_.forget(digest)
                 say(f"forgot {digest.hex()}")
-                filter_._view.save_if_due(3)
+                filter_._memory.view.save_if_due(3)
             else:
                 say(f"may know {digest.hex()}")
                 say(f"knows {filter_.learn(each.raw, each.label).digest}")

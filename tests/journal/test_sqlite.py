@@ -261,7 +261,7 @@ def test_when_the_database_is_full_nothing_is_lost_and_learning_goes_on_later(
         assert filter_.learn(mail[learned].raw, mail[learned].label).outcome == "learned"
         table = counts_of(filter_).table.copy()
         filter_.rebuild()
-        assert np.array_equal(filter_._view.counts.table, table)
+        assert np.array_equal(filter_._memory.view.counts.table, table)
 
 
 def test_when_the_disk_fills_up_in_the_middle_of_a_group_all_of_it_is_undone(
@@ -283,7 +283,7 @@ def test_when_the_disk_fills_up_in_the_middle_of_a_group_all_of_it_is_undone(
         filter_.journal.check()
         table = counts_of(filter_).table.copy()
         filter_.rebuild()
-        assert np.array_equal(filter_._view.counts.table, table)
+        assert np.array_equal(filter_._memory.view.counts.table, table)
 
 
 def test_a_snapshot_that_cannot_be_written_does_not_hinder_learning(
@@ -294,8 +294,8 @@ def test_a_snapshot_that_cannot_be_written_does_not_hinder_learning(
         list(filter_.learn_many(group))
         with largest_file(20_000):
             with pytest.raises(JournalError) as caught:
-                filter_._view.save()
-            filter_._view.save_if_due(1)
+                filter_._memory.view.save()
+            filter_._memory.view.save_if_due(1)
         assert str(caught.value) == (
             f"{tmp_path / 'counts'} cannot be written: File too large. Check that the folder is writable and the disk "
             "is not full."
@@ -427,8 +427,8 @@ def test_a_snapshot_does_not_wait_for_a_writer(tmp_path: Path, mail: list[Drawn]
         filter_.learn(mail[0].raw, "ham")
         begun = time.monotonic()
         with other.journal.writing():
-            filter_._view.save_if_due(1)
+            filter_._memory.view.save_if_due(1)
         assert time.monotonic() - begun < 5
         assert not (tmp_path / "counts").exists()
-        filter_._view.save_if_due(1)
+        filter_._memory.view.save_if_due(1)
         assert (tmp_path / "counts").exists()

@@ -47,7 +47,7 @@ def copied(counts: Counts) -> Counts:
 
 def rebuilt(filter_: Filter) -> Counts:
     filter_.rebuild()
-    return copied(filter_._view.counts)
+    return copied(filter_._memory.view.counts)
 
 
 def act(filter_: Filter, acted: tuple, lessons: dict[int, str]) -> None:
@@ -62,7 +62,7 @@ def act(filter_: Filter, acted: tuple, lessons: dict[int, str]) -> None:
         forgotten = filter_.forget(MAIL[i] if acted[0] == "forget" else DIGESTS[i])
         assert forgotten == lessons.pop(i, None)
     elif acted[0] == "save":
-        filter_._view.save()
+        filter_._memory.view.save()
 
 
 @settings(max_examples=40, deadline=None)
@@ -89,7 +89,7 @@ def test_whatever_was_learned_and_forgotten_the_counts_are_those_of_the_lessons_
         assert np.array_equal(incremental[0].table, counts_of(fresh).table)
         assert np.array_equal(incremental[0].totals, counts_of(fresh).totals)
 
-    filters[0]._view.save()
+    filters[0]._memory.view.save()
     snapshot = (home / "counts").read_bytes()
     assert same(rebuilt(filters[1]), incremental[0])
     assert (home / "counts").read_bytes() == snapshot
@@ -132,7 +132,7 @@ def test_a_reader_who_missed_what_was_settled_starts_from_the_snapshot(
         before = reader.check(mail[50].raw)
         writer.forget(mail[3].raw)
         writer.learn(mail[4].raw, "spam" if mail[4].label == "ham" else "ham")
-        writer._view.save()
+        writer._memory.view.save()
         if then == "forget":
             writer.forget(mail[5].raw)
         elif then == "relearn":
@@ -227,9 +227,9 @@ def test_a_snapshot_that_does_not_fit_is_ignored_and_replaced(
             filter_.forget(mail[-1].raw)
         assert (taught / "counts").stat().st_size == len(right), case
         with opened(taught) as filter_:
-            assert filter_._view.change < 0
+            assert filter_._memory.view.change < 0
             assert same(copied(counts_of(filter_)), expected), case
-            assert filter_._view._saved_change > 0, case
+            assert filter_._memory.view._saved_change > 0, case
 
 
 def test_a_table_that_has_lost_counts_is_found_out_when_a_lesson_is_taken_back(
@@ -262,7 +262,7 @@ def test_a_journal_restored_from_a_backup_does_not_believe_newer_counts(
         for one, two in zip(ham[1:20], spam[1:20], strict=True):
             filter_.learn(one, "ham")
             filter_.learn(two, "spam")
-        filter_._view.save()
+        filter_._memory.view.save()
     shutil.copy(backup / "journal.sqlite", home / "journal.sqlite")
     with opened(home) as filter_:
         assert counts_of(filter_).totals.tolist() == [1, 1]
@@ -279,11 +279,11 @@ def test_two_savers_leave_a_snapshot_that_fits(
     with opened(tmp_path) as one, opened(tmp_path) as other:
         one.learn(mail[0].raw, "ham")
         other.learn(mail[1].raw, "spam")
-        other._view.save()
-        one._view.save()
+        other._memory.view.save()
+        one._memory.view.save()
     with opened(tmp_path) as filter_:
         counts = copied(counts_of(filter_))
-        assert filter_._view._saved_change == 2
+        assert filter_._memory.view._saved_change == 2
         assert same(counts, rebuilt(filter_))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts", "journal.sqlite"]
 

@@ -1,0 +1,142 @@
+"""What a filter has learned: the journal and its counts, changed together.
+
+Each lesson is scored just before it is learned, which is what calibration feeds on; so this is also where it is decided
+which scores are worth counting.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from priory.bayes import Counts, PresenceBayes
+from priory.features import VERSION, Features, unpacked
+from priory.journal import Journal, JournalError, Lesson, View
+from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
+from priory.scoring import are_comparable, held_out_scores
+
+LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
+SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
+
+    outcome: str
+    digest: str
+    was: str | None = None
+
+
+class Memory:
+    """A journal and the view of it, in a folder."""
+
+    def __init__(self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes) -> None:
+        self.journal = Journal.open(home / "journal.sqlite", VERSION, bits)
+        self.view = View(self.journal, labels, home / "counts")
+        self._labels = labels
+        self._model = model
+        self._has_changed = False
+        self._run = ("", 0)  # the label learned last, and how often in a row
+
+    @property
+    def counts(self) -> Counts:
+        """The counts as they were last looked at."""
+        return self.view.counts
+
+    def close(self) -> None:
+        """Let go of the files; who has changed something leaves a snapshot if one is due."""
+        if self._has_changed:
+            self.view.save_if_due()
+        self.journal.close()
+
+    def learn(self, lessons: list[tuple[Lesson, Features]], user: str) -> list[Learned]:
+        """Learn all of these, durably, or none."""
+        with self._changing():
+            done = [self._learn(*each, user) for each in lessons]
+            self._score_unscored()
+        return done
+
+    def forget(self, digest: bytes, user: str) -> str | None:
+        """Take a lesson back exactly; return its label, None if there was none."""
+        with self._changing():
+            change = self.journal.forget(digest, user)
+            if change:
+                self.view.apply(change)
+        return change.label if change else None
+
+    def merge(self, other: Journal) -> dict[str, int]:
+        """Take in the lessons of another journal, none of them twice."""
+        if other.bits != self.journal.bits:
+            raise JournalError(
+                f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}."
+            )
+        unknown = set(other.tally()) - set(self._labels)
+        if unknown:
+            raise JournalError(f"{other.path} has labels this filter does not know: {', '.join(sorted(unknown))}.")
+        with self._changing():
+            done = self.journal.merge(other.lessons())
+            self.view.catch_up()
+        self.view.save_if_due(1)
+        return done
+
+    def rebuild(self) -> None:
+        """Check the journal from end to end, and build the counts from it anew."""
+        self.journal.check()
+        self.view.rebuild()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change journal and counts together; if the journal cannot follow, the counts go back with it."""
+        try:
+            with self.journal.writing():
+                self.view.catch_up()
+                yield
+                self.view.change = self.journal.last_change
+            self._has_changed = True
+        except BaseException:
+            self.view.invalidate()
+            raise
+        self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
+
+    def _learn(self, lesson: Lesson, features: Features, user: str) -> Learned:
+        was = self.journal.label_of(lesson.digest, user)
+        if was == lesson.label:
+            return Learned("known", lesson.digest.hex(), was)
+        change = self.journal.forget(lesson.digest, user) if was else None
+        if change:
+            self.view.apply(change)
+        self._append(replace(lesson, user=user), features, scored=self._is_in_turn(lesson.label))
+        return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
+
+    def _append(self, lesson: Lesson, features: Features, *, scored: bool) -> None:
+        scores = held_out_scores(features, self.view.counts, self._model) if scored else None
+        self.journal.learn(replace(lesson, held_out=None if scores is None else scores.tobytes()))
+        self.view.add(features.buckets, lesson.label, scores)
+
+    def _is_in_turn(self, label: str) -> bool:
+        """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
+        self._run = (label, self._run[1] + 1 if self._run[0] == label else 1)
+        return self._run[1] <= LONGEST_RUN
+
+    def _score_unscored(self) -> None:
+        """Give scores to lessons from a time when there was nothing to compare with.
+
+        People teach a folder of ham, then a folder of spam. So that calibration sees both, some lessons of a label that
+        lacks scores are forgotten and learned again, which scores them as if they were new.
+        """
+        counts = self.view.counts
+        if counts.totals.min() < 10 or not are_comparable(counts):
+            return
+        for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
+            wanted = min(n, SCORED)
+            if 2 * scored < wanted:
+                for lesson in self.journal.unscored(label, wanted - scored):
+                    self._learn_again(lesson)
+
+    def _learn_again(self, lesson: Lesson) -> None:
+        change = self.journal.forget(lesson.digest, lesson.user)
+        if change:
+            self.view.apply(change)
+            self._append(lesson, unpacked(lesson.features, self.journal.bits), scored=True)
