@@ -33,7 +33,7 @@ def test_costs_labels_features_and_patterns_are_read():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("labels = 'ham'", 'labels must be a list of names, such as ["ham", "spam"]'),
+        ("labels = 'ham'", 'labels must be a list of names of letters, digits, - and _, such as ["ham", "spam"]'),
         ("labels = ['ham']", "labels must be two or more different names, none of them 'unsure'"),
         ("labels = ['ham', 'unsure']", "none of them 'unsure'"),
         ("[costs]\nspma = { ham = 1 }", "unknown key 'spma'; did you mean 'spam'?"),
@@ -42,6 +42,8 @@ def test_costs_labels_features_and_patterns_are_read():
         ("[costs]\nunsure = true", "the cost of unsure must be a number from 0 up, not True"),
         ("[features]\nword = 1", "features: word must be true or false, not 1"),
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
+        ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
+        ("[patterns]\n'' = 'a'", "patterns: '' is no name; use letters, digits, - and _"),
         ("[patterns]\nx = 1", "patterns: x must be a regular expression in quotes, not 1"),
         ("[patterns]\nx = '(a'", "pattern 'x': missing ): (a"),
         ("[patterns]\nx = '(?=a)'", "Patterns are RE2 expressions: no look-around, no back-references."),
@@ -60,3 +62,8 @@ def test_a_broken_file_is_named_with_the_line(tmp_path):
     (tmp_path / "priory.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path / "priory.toml")
+
+
+def test_the_first_label_is_the_one_not_to_lose_whatever_its_name():
+    assert parse('labels = ["good", "junk"]').costs.matrix == ((0, 10), (100, 0))
+    assert parse('labels = ["ham", "spam", "news"]').costs.matrix == ((0, 10, 10), (100, 0, 10), (100, 10, 0))

@@ -17,6 +17,7 @@ A home may hold a `priory.toml`:
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -26,6 +27,8 @@ from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
 from priory.features.patterns import PatternError, compiled
 from priory.filter import Options
+
+_NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 
 
 class ConfigError(Exception):
@@ -63,28 +66,27 @@ def parse(text: str) -> Options:
 
 
 def _labels(given: Any) -> tuple[str, ...]:
-    if not (isinstance(given, list) and all(isinstance(label, str) and label for label in given)):
-        raise ConfigError('labels must be a list of names, such as ["ham", "spam"]')
+    if not (isinstance(given, list) and all(isinstance(label, str) and _NAME.fullmatch(label) for label in given)):
+        raise ConfigError('labels must be a list of names of letters, digits, - and _, such as ["ham", "spam"]')
     if len(given) < 2 or len(set(given)) < len(given) or UNSURE in given:
         raise ConfigError("labels must be two or more different names, none of them 'unsure'")
     return tuple(given)
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:
-    """Costs not given are those of the defaults for ham and spam, and 10 for every other mistake."""
+    """A mistake without a price costs what a lost ham does if the first label is true, else what a missed spam does."""
     _refuse_unknown(given, (*labels, UNSURE))
-    usual = {("ham", "spam"): 10, ("spam", "ham"): 100}
+    (_, missed), (lost, _) = Costs().matrix
     rows = []
+
+    def usual(said: str, true: str) -> float:
+        return 0 if said == true else lost if true == labels[0] else missed
+
     for said in labels:
         row = _table(given, said)
         _refuse_unknown(row, labels)
-        rows.append(
-            tuple(
-                _cost(f"{said} when {true} is true", row.get(true, 0 if said == true else usual.get((said, true), 10)))
-                for true in labels
-            )
-        )
-    return Costs(labels, tuple(rows), _cost(UNSURE, given.get(UNSURE, 4)))
+        rows.append(tuple(_cost(f"{said} when {true} is true", row.get(true, usual(said, true))) for true in labels))
+    return Costs(labels, tuple(rows), _cost(UNSURE, given.get(UNSURE, Costs().unsure)))
 
 
 def _cost(what: str, given: Any) -> float:
@@ -99,6 +101,8 @@ def _spec(switched: Mapping[str, Any], patterns: Mapping[str, Any]) -> Spec:
         if not isinstance(on, bool):
             raise ConfigError(f"features: {kind} must be true or false, not {on!r}")
     for name, pattern in patterns.items():
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"patterns: {name!r} is no name; use letters, digits, - and _")
         if not isinstance(pattern, str):
             raise ConfigError(f"patterns: {name} must be a regular expression in quotes, not {pattern!r}")
     try:

@@ -5,7 +5,9 @@ places it was found at. A term is shared evenly over the bytes it covers; what s
 of its own in a last section. The sum over all text plus the prior is again the log-odds.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -53,6 +55,17 @@ class Coloured:
         """What the section adds in all."""
         return float(self.heat.sum())
 
+    def shaded(self, n: int) -> Iterator[tuple[str, int]]:
+        """Yield stretches of text with a shade from −n to n; the strongest twentieth has the deepest.
+
+        >>> list(Coloured("text", "buy now", np.array([2.0, 2.0, 2.0, 0.0, -1.0, -1.0, -1.0])).shaded(2))
+        [('buy', 2), (' ', 0), ('now', -1)]
+        """
+        scale = float(np.quantile(np.abs(self.heat), 0.95)) or float(np.abs(self.heat).max()) or 1.0
+        shades = np.clip(np.round(n * self.heat / scale), -n, n).astype(int).tolist()
+        for shade, stretch in groupby(zip(self.text, shades, strict=True), key=lambda pair: pair[1]):
+            yield "".join(character for character, _ in stretch), shade
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -60,6 +73,11 @@ class Explanation:
 
     verdict: Verdict
     sections: tuple[Coloured, ...]
+
+    @property
+    def sums(self) -> list[tuple[str, float]]:
+        """The prior and what each section adds: together the log-odds."""
+        return [("prior", self.verdict.prior), *((section.name, section.total) for section in self.sections)]
 
 
 def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:

@@ -13,6 +13,7 @@ from typing import Final, Self
 import numpy as np
 
 from priory.bayes import Calibration, PresenceBayes
+from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.explanation import Explanation, coloured, evidence
 from priory.features import KINDS, Features, Spec, extract, packed
@@ -63,14 +64,14 @@ class Stats:
     changes: int
     buckets_used: int
     buckets: int
-    held_out: int
-    calibration: Calibration
+    scored: Mapping[str, int]  #: lessons that were scored before they were learned, which calibration is drawn from
+    calibration: Mapping[str, Calibration]  #: for each label that is scored against the rest
     thresholds: Mapping[str, float]
     journal_bytes: int
 
 
 class Filter:
-    """A filter and the journal it has learned from, in a folder."""
+    """A filter and the journal it has learned from, in a folder; it belongs to the thread that opened it."""
 
     def __init__(self, home: Path, options: Options) -> None:
         self.home = home
@@ -148,8 +149,8 @@ class Filter:
     ) -> Iterator[list[Learned]]:
         """Learn (raw, label, source) after (raw, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
-        while several := list(islice(rest, group)):
-            yield self._memory.learn([self._lesson(*each) for each in several], user)
+        while ready := [self._lesson(*each) for each in islice(rest, group)]:  # keeps no raw message
+            yield self._memory.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
         """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none."""
@@ -167,15 +168,14 @@ class Filter:
     def stats(self) -> Stats:
         """Return what has been learned and how scores are read."""
         self._memory.view.refresh()
-        tally = self.journal.tally()
-        counts = self._memory.counts
+        labels, counts, tally = self.options.labels, self._memory.counts, self.journal.tally()
         return Stats(
-            lessons={label: tally.get(label, 0) for label in self.options.labels},
+            lessons={label: tally.get(label, 0) for label in labels},
             changes=self.journal.position()[0],
             buckets_used=int(counts.table.any(axis=1).sum()),
             buckets=len(counts.table),
-            held_out=int(counts.held_out[0].sum()),
-            calibration=self._calibrations()[0],
+            scored=dict(zip(labels, counts.n_scored(), strict=True)),
+            calibration={labels[i]: line for i, line in zip(contrasts(len(labels)), self._calibrations(), strict=True)},
             thresholds=self._thresholds,
             journal_bytes=self.journal.path.stat().st_size,
         )
@@ -200,7 +200,7 @@ class Filter:
         self._memory.view.refresh()
         if np.count_nonzero(self._memory.counts.totals) < 2:
             n = len(self.options.labels)
-            return [Score(-math.log(n - 1), np.zeros(len(features))) for _ in range(n)]
+            return [Score(math.log(1 / (n - 1)), np.zeros(len(features))) for _ in range(n)]
         return scores(features, self._memory.counts, self._model, self._calibrations())
 
     def _verdict(self, message: Message, features: Features, scores: list[Score]) -> Verdict:
@@ -228,4 +228,4 @@ class Filter:
         if len(totals) - totals.count(0) >= 2:
             return ""
         missing = [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]
-        return f"no {' and no '.join(missing)} has been learned yet in {self.home}"
+        return f"no {' and no '.join(missing)} has been learned yet"

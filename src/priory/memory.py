@@ -13,6 +13,7 @@ from typing import Final
 from priory.bayes import Counts, PresenceBayes
 from priory.features import VERSION, Features, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
+from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import are_comparable, held_out_scores
 
@@ -33,12 +34,23 @@ class Memory:
     """A journal and the view of it, in a folder."""
 
     def __init__(self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes) -> None:
-        self.journal = Journal.open(home / "journal.sqlite", VERSION, bits)
+        self.journal = _opened(home / "journal.sqlite", home / "counts", bits)
         self.view = View(self.journal, labels, home / "counts")
         self._labels = labels
         self._model = model
+        self._refuse_reordered()
         self._has_changed = False
         self._run = ("", 0)  # the label learned last, and how often in a row
+
+    def _refuse_reordered(self) -> None:
+        """The scores of a lesson stand in the order of the labels, which therefore must stay as it was."""
+        scored = self.journal.labels()
+        if any(was != now for was, now in zip(scored, self._labels, strict=False)):
+            self.journal.close()
+            raise JournalError(
+                f"{self.journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
+                "order, new ones after them."
+            )
 
     @property
     def counts(self) -> Counts:
@@ -47,15 +59,19 @@ class Memory:
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
-        if self._has_changed:
-            self.view.save_if_due()
-        self.journal.close()
+        try:
+            if self._has_changed:
+                self.view.save_if_due()
+        finally:
+            self.journal.close()
 
     def learn(self, lessons: list[tuple[Lesson, Features]], user: str) -> list[Learned]:
         """Learn all of these, durably, or none."""
         with self._changing():
+            self.journal.name_labels(self._labels)
             done = [self._learn(*each, user) for each in lessons]
-            self._score_unscored()
+            if any(each.outcome != "known" for each in done):
+                self._score_unscored()
         return done
 
     def forget(self, digest: bytes, user: str) -> str | None:
@@ -76,6 +92,7 @@ class Memory:
         if unknown:
             raise JournalError(f"{other.path} has labels this filter does not know: {', '.join(sorted(unknown))}.")
         with self._changing():
+            self.journal.name_labels(self._labels)
             done = self.journal.merge(other.lessons())
             self.view.catch_up()
         self.view.save_if_due(1)
@@ -127,7 +144,7 @@ class Memory:
         lacks scores are forgotten and learned again, which scores them as if they were new.
         """
         counts = self.view.counts
-        if counts.totals.min() < 10 or not are_comparable(counts):
+        if counts.totals.min() < 10 or not are_comparable(counts, without=1):
             return
         for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
@@ -140,3 +157,16 @@ class Memory:
         if change:
             self.view.apply(change)
             self._append(lesson, unpacked(lesson.features, self.journal.bits), scored=True)
+
+
+def _opened(path: Path, counts: Path, bits: int) -> Journal:
+    """Open the journal of a home; who may only read it can still check mail."""
+    is_there = path.exists() and path.stat().st_size > 0
+    if counts.exists() and not is_there:
+        raise JournalError(
+            f"{path} is {'empty' if path.exists() else 'missing'}, but there are counts beside it: restore it from a "
+            f"backup, or remove {counts} to start anew."
+        )
+    if is_there and not (may_write(path) and may_write(path.parent)):
+        return Journal.open_to_read(path, VERSION)
+    return Journal.open(path, VERSION, bits)

@@ -41,12 +41,13 @@ def calibrations(counts: Counts) -> list[Calibration]:
     ]
 
 
-def are_comparable(counts: Counts) -> bool:
-    """Tell whether every label has at least a tenth of the messages of any other.
+def are_comparable(counts: Counts, without: int = 0) -> bool:
+    """Tell whether every label has at least a tenth of the messages of any other, also with so many taken away.
 
     Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
     """
-    return bool(counts.totals.all() and 10 * counts.totals.min() >= counts.totals.max())
+    least = int(counts.totals.min()) - without
+    return least > 0 and 10 * least >= counts.totals.max()
 
 
 def held_out_scores(features: Features, counts: Counts, model: PresenceBayes) -> NDArray[np.float32] | None:

@@ -88,6 +88,16 @@ class Verdict:
         """Every feature with its term, the weightiest first."""
         return self.claims[self.about].evidence
 
+    @property
+    def steps(self) -> str:
+        """The thresholds in words; nothing with more than two labels."""
+        return steps(self.thresholds)
+
+    @property
+    def readable(self) -> list[Evidence]:
+        """The evidence that says something to a person; n-grams do not."""
+        return [e for e in self.evidence if not e.feature.startswith(("gram:", "header-gram:"))]
+
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
         fields = [
@@ -100,7 +110,7 @@ class Verdict:
 
     def _evidence_line(self) -> str:
         """The weightiest words and facts; n-grams say little to a person, so they are summed up."""
-        readable = [e for e in self.evidence if not e.feature.startswith(("gram:", "header-gram:"))][:8]
+        readable = [e for e in self.readable[:8] if abs(e.term) >= 0.0005]
         rest = self.log_odds - self.prior - sum(e.term for e in readable)
         shown = "; ".join(f"{_header_safe(e.feature)[:80]} {e.term:+.3f}" for e in readable)
         return f"{shown}; all else {rest:+.3f}" if shown else f"all {rest:+.3f}"
@@ -145,9 +155,28 @@ def digits(p: float) -> str:
     """Return a probability with four digits, or as many more, up to nine, as it takes to be neither 0 nor 1.
 
     >>> digits(0.5), digits(0.9999987), digits(1.0)
-    ('0.5000', '0.999999', '1.000000000')
+    ('0.5000', '0.999999', '0.999999999')
     """
-    return next((text for n in range(4, 9) if 0 < float(text := f"{p:.{n}f}") < 1), f"{p:.9f}")
+    p = min(max(p, 1e-9), 1 - 1e-9)  # nothing is certain
+    return next(text for n in range(4, 10) if 0 < float(text := f"{p:.{n}f}") < 1)
+
+
+def steps(thresholds: Mapping[str, float]) -> str:
+    """Return thresholds in words.
+
+    >>> steps({"unsure": 0.4, "spam": 0.96})
+    'unsure from 0.40, spam from 0.96'
+    """
+    return ", ".join(f"{said} from {p:.2f}" for said, p in thresholds.items())
+
+
+def printable(text: str) -> str:
+    """Return text that can do nothing to a terminal: characters that are not printed are shown as a dot.
+
+    >>> printable("evil\\x1b[2J.example")
+    'evil·[2J.example'
+    """
+    return "".join(c if c.isprintable() else " " if c == "\t" else "·" for c in text)
 
 
 def _header_safe(text: str) -> str:

@@ -32,23 +32,34 @@ def packed(folder: Path, suffix: str) -> Path:
 
 @pytest.mark.parametrize("suffix", KINDS)
 def test_an_archive_gives_the_same_mail_as_its_folder(mail, suffix):
-    corpus = read([packed(mail, suffix)], "spam")
+    path = packed(mail, suffix)
+    corpus = read([path], "spam")
     assert {(message.source, message.raw, message.label) for message in corpus} == {
-        (f"mail{suffix}:{message.source}", message.raw, "spam") for message in read([mail], "spam")
+        (f"{path}:{message.source.removeprefix(f'{mail}/')}", message.raw, "spam") for message in read([mail], "spam")
     }
     assert corpus.count() == len(list(corpus)) == 22
 
 
 def test_a_member_that_is_an_mbox_is_read_as_one(mail):
-    sources = [message.source for message in read([packed(mail, ".tar.xz")], "spam")]
-    assert sources[-2:] == ["mail.tar.xz:old/inbox.mbox:1", "mail.tar.xz:old/inbox.mbox:2"]
+    path = packed(mail, ".tar.xz")
+    sources = [message.source for message in read([path], "spam")]
+    assert sources[-2:] == [f"{path}:old/inbox.mbox:1", f"{path}:old/inbox.mbox:2"]
+
+
+def test_a_member_that_is_no_mail_is_passed_over(mail):
+    (mail / "index").write_bytes(b"spam 00.eml\n")
+    (mail / "old/empty").touch()
+    path = packed(mail, ".tgz")
+    corpus = read([path], "spam")
+    assert corpus.count() == len(list(corpus)) == 22
+    assert corpus.passed_over == [f"{path}:index", f"{path}:old/empty"]
 
 
 def test_an_archive_below_a_folder_is_read_too(mail):
     packed(mail, ".tgz").rename(mail / "old/more.tgz")
     corpus = read([mail], "spam")
     assert corpus.count() == len(list(corpus)) == 44
-    assert "old/more.tgz:00.eml" in [message.source for message in corpus]
+    assert f"{mail}/old/more.tgz:00.eml" in [message.source for message in corpus]
 
 
 def test_only_regular_members_are_read(tmp_path):
@@ -61,7 +72,7 @@ def test_only_regular_members_are_read(tmp_path):
         regular.size = 5
         tar.addfile(regular, io.BytesIO(b"A: b\n"))
     corpus = read([tmp_path / "mail.tar"], "ham")
-    assert [(message.source, message.raw) for message in corpus] == [("mail.tar:../up/1.eml", b"A: b\n")]
+    assert [(message.source, message.raw) for message in corpus] == [(f"{tmp_path}/mail.tar:../up/1.eml", b"A: b\n")]
     assert corpus.count() == 1
 
 

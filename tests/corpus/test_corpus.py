@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from priory.corpus import Labelled, read
+from priory.corpus import CorpusError, Labelled, read, read_index
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def test_every_message_has_the_label(inbox):
     assert (
         list(read([inbox, inbox], "ham"))
         == [
-            Labelled(b"Subject: a\n", "ham", "inbox:1"),
-            Labelled(b"Subject: b\n", "ham", "inbox:2"),
+            Labelled(b"Subject: a\n", "ham", f"{inbox}:1"),
+            Labelled(b"Subject: b\n", "ham", f"{inbox}:2"),
         ]
         * 2
     )
@@ -35,6 +35,28 @@ def test_it_can_be_gone_through_twice_and_sees_what_was_added(inbox):
 
 def test_one_path_may_stand_alone(inbox):
     assert list(read(str(inbox), "ham")) == list(read(inbox, "ham")) == list(read([inbox], "ham"))
+
+
+@pytest.mark.parametrize("act", [lambda: read([""], "ham"), lambda: read("", "ham"), lambda: read_index("")])
+def test_an_empty_path_is_not_the_current_folder(act):
+    with pytest.raises(CorpusError) as error:
+        act()
+    assert str(error.value) == "an empty path; name a file or a folder"
+
+
+def test_what_was_passed_over_is_that_of_the_latest_iteration(inbox):
+    (inbox.parent / "notes.txt").write_bytes(b"Buy milk\n")
+    corpus = read([inbox.parent], "ham")
+    assert corpus.passed_over == []
+    earlier = iter(corpus)
+    for _ in range(2):
+        assert len(list(corpus)) == corpus.count() == 2
+        assert corpus.passed_over == [f"{inbox.parent}/notes.txt"]
+    list(earlier)
+    assert corpus.passed_over == [f"{inbox.parent}/notes.txt"]
+    (inbox.parent / "notes.txt").unlink()
+    list(corpus)
+    assert corpus.passed_over == []
 
 
 def test_it_can_be_sent_to_another_process(inbox):

@@ -26,20 +26,31 @@ def sources(*paths: Path) -> list[str]:
     return found
 
 
+def below(folder: Path, *names: str) -> list[str]:
+    return [f"{folder}/{name}" for name in names]
+
+
 def test_a_folder_is_read_recursively_and_sorted_and_each_file_by_its_looks(mail):
-    assert sources(mail) == ["a", "b.eml", "work/inbox:1", "work/inbox:2", "work/old/1"]
+    assert sources(mail) == below(mail, "a", "b.eml", "work/inbox:1", "work/inbox:2", "work/old/1")
 
 
-def test_a_file_named_itself_is_known_by_its_name(mail):
-    assert sources(mail / "b.eml", mail / "work/inbox") == ["b.eml", "inbox:1", "inbox:2"]
+def test_a_file_named_itself_is_known_by_its_path(mail):
+    assert sources(mail / "b.eml", mail / "work/inbox") == below(mail, "b.eml", "work/inbox:1", "work/inbox:2")
 
 
-def test_hidden_files_and_folders_are_passed_over(mail):
+def test_a_source_is_a_path_the_caller_can_type(mail, monkeypatch):
+    monkeypatch.chdir(mail)
+    assert sources(Path("work"), Path("b.eml")) == ["work/inbox:1", "work/inbox:2", "work/old/1", "b.eml"]
+    assert sources(Path())[:2] == ["a", "b.eml"]
+    assert sources(Path("../mail/work/old")) == ["../mail/work/old/1"]
+
+
+def test_hidden_files_and_folders_are_left_out(mail):
     (mail / ".DS_Store").write_bytes(b"Bud1")
     (mail / "work/.git").mkdir()
     (mail / "work/.git/HEAD").write_bytes(b"ref: main")
     assert len(sources(mail)) == 5
-    assert sources(mail / "work/.git") == ["HEAD"]
+    assert sources(mail / "work/.git") == below(mail, "work/.git/HEAD")
 
 
 def test_an_empty_folder_and_an_empty_file_have_no_mail(tmp_path):
@@ -52,10 +63,10 @@ def test_a_message_file_that_vanished_is_left_out(mail):
     messages = iter(read([mail], "ham"))
     next(messages)
     (mail / "b.eml").unlink()
-    assert next(messages).source == "work/inbox:1"
+    assert next(messages).source == f"{mail}/work/inbox:1"
 
 
-def test_links_that_lead_in_circles_or_nowhere_and_pipes_are_passed_over(mail):
+def test_links_that_lead_in_circles_or_nowhere_and_pipes_are_left_out(mail):
     (mail / "work/again").symlink_to(mail)
     (mail / "work/nowhere").symlink_to(mail / "gone")
     os.mkfifo(mail / "pipe")
@@ -64,12 +75,12 @@ def test_links_that_lead_in_circles_or_nowhere_and_pipes_are_passed_over(mail):
 
 def test_a_linked_file_is_read(mail):
     (mail / "c").symlink_to(mail / "a")
-    assert sources(mail)[:3] == ["a", "b.eml", "c"]
+    assert sources(mail)[:3] == below(mail, "a", "b.eml", "c")
 
 
 def test_a_file_name_that_is_no_text_still_has_a_printable_source(tmp_path):
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.eml")).write_bytes(b"Subject: menu\n")
-    assert sources(tmp_path) == ["caf\\xe9.eml"]
+    assert sources(tmp_path) == below(tmp_path, "caf\\xe9.eml")
 
 
 def test_a_missing_path_is_told_before_anything_is_read(mail):

@@ -99,6 +99,14 @@ def test_a_separator_is_found_wherever_a_block_ends(newline):
         assert mbox.count(io.BytesIO(text)) == 2
 
 
+def test_what_was_read_ahead_is_not_lost():
+    for text in (TWO, b"Subject: x\n\nFrom here\n", b"Hi"):
+        for n_ahead in range(5, len(text) + 1):
+            ahead, rest = text[:n_ahead], text[n_ahead:]
+            assert [raw for _, raw in mbox.read(io.BytesIO(rest), "inbox", ahead)] == messages(text)
+            assert mbox.count(io.BytesIO(rest), ahead) == len(messages(text))
+
+
 class Dripping(io.BytesIO):
     """A stream that hands out a few bytes at a time."""
 
@@ -119,7 +127,7 @@ def test_blocks_give_what_lines_give():
 
 
 def test_what_is_beyond_the_largest_message_is_cut_off(tmp_path: Path):
-    large = b"x" * (LARGEST_MESSAGE + 1000)
+    large = b"Subject: " + b"x" * (LARGEST_MESSAGE + 1000)
     (tmp_path / "1.eml").write_bytes(large)
     (tmp_path / "2.mbox").write_bytes(b"From a\n" + large + b"\n\nFrom b\nSubject: yes\n")
     sizes = [len(message.raw) for message in read([tmp_path], "ham")]

@@ -36,6 +36,18 @@ def test_nothing_piped_in_is_no_mail(pipe):
     assert list(read(["-"], "ham")) == []
 
 
+def test_what_is_no_mail_is_refused(pipe):
+    pipe(b"\x1f\x8b\x08\0")
+    with pytest.raises(CorpusError) as error:
+        list(read(["-"], "ham"))
+    assert str(error.value) == "standard input is a gzip file, not mail; unpack it first"
+
+
+def test_a_message_without_a_header_is_read(pipe):
+    pipe(b"You won\n")
+    assert [message.raw for message in read(["-"], "ham")] == [b"You won\n"]
+
+
 def test_it_can_be_counted_only_after_it_was_read(pipe):
     pipe(b"From ann\nSubject: a\n\nFrom bob\nSubject: b\n")
     corpus = read(["-"], "ham")

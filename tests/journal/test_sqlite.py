@@ -208,9 +208,7 @@ def test_a_home_that_cannot_be_written_to_is_named_and_left_as_it_is(
     open_folder.chmod(0o555)
     with unprivileged(), pytest.raises(JournalError) as caught:
         opened(open_folder)
-    assert str(caught.value) == (
-        f"{path}: unable to open database file. Check that the folder is writable and the disk is not full."
-    )
+    assert str(caught.value) == (f"{path} cannot be made: Permission denied. Check that the folder is writable.")
     assert files(open_folder) == {}
 
 

@@ -119,7 +119,7 @@ def test_a_reader_sees_what_another_filter_has_learned_at_its_next_check(
         assert not reader.check(mail[0].raw).reason
         assert reader.check(mail[0].raw) == writer.check(mail[0].raw)
         writer.forget(mail[1].raw)
-        assert reader.check(mail[0].raw).reason == f"no spam has been learned yet in {tmp_path}"
+        assert reader.check(mail[0].raw).reason == "no spam has been learned yet"
 
 
 @pytest.mark.parametrize("then", ["forget", "relearn", "nothing"])
@@ -191,9 +191,8 @@ def damaged_snapshots(home: Path, mail: list[Drawn], opened: Open) -> dict[str, 
     with opened(other) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:SNAPSHOT_EVERY]))
     turned = home.with_name("turned")
-    shutil.copytree(home, turned)
     with Filter.open(turned, Options(Costs(("spam", "ham"), ((0, 100), (10, 0))), Spec(bits=12))) as filter_:
-        filter_.rebuild()
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:SNAPSHOT_EVERY]))
     return {
         "missing": None,
         "empty": b"",

@@ -4,7 +4,8 @@ For a label $k$ against the rest $\bar k$, a feature $f$ that is present gives t
 
 $$ t_f = \log\frac{(c_{fk} + \beta) / (n_k + 2\beta)}{(c_{f\bar k} + \beta) / (n_{\bar k} + 2\beta)} $$
 
-where $c_{fk}$ of the $n_k$ messages under $k$ had the feature. Naive Bayes adds the $t_f$. Features of one message are
+where $c_{fk}$ of the $n_k$ messages under $k$ had the feature; one that no message had says nothing, $t_f = 0$. Naive
+Bayes adds the $t_f$. Features of one message are
 far from independent, though: the six-byte pieces of one sentence all say the same thing. So each group $g$ of features
 enters by its damped mean, which is a temperature that grows with the number of its features $m_g$:
 

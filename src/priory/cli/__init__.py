@@ -1,10 +1,13 @@
 """The command line: parse, call, print. Each command says what the library's method of the same name does."""
 
+import io
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+from priory import __version__
 from priory.cli import ask, pipe, show_demo, teach
 from priory.cli.options import Problem
 
@@ -27,14 +30,31 @@ app.command()(teach.merge)
 app.command(name="demo")(show_demo.demo)
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"priory {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """A mail filter that says how probable spam is, why, and what it would cost to be wrong."""
+
+
 def main() -> None:
     """Run a command; what is wrong with input or store is one line on standard error, never a traceback."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # mail is in all languages, terminals may not be
     try:
         app()
     except Problem as problem:
         sys.stderr.write(f"priory: {problem}\n")
         sys.exit(1)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:  # standard output is full or gone
+        sys.stderr.write(f"priory: the output cannot be written: {error.strerror}\n")
+        sys.exit(1)

@@ -1,7 +1,9 @@
 """The commands that ask and change nothing: check, explain, stats."""
 
 import json
+import sys
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +17,8 @@ _MOST_EVIDENCE = 20
 def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> None:  # noqa: B006 - typer copies it
     """Say what messages are, and how probable it is.
 
-    Prints one line per message: what is said, the probability of spam, and where the message is. With `--json` one
-    object per line, with the weightiest evidence.
+    Prints one line per message: what is said, the probability of spam (with more than two labels, of the one that is
+    named), and where the message is. With `--json` one object per line, with the weightiest evidence.
 
     **Examples**
 
@@ -25,20 +27,22 @@ def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> Non
     `priory check ~/Maildir --json | jq -r 'select(.label == "spam") | .source'`
     """
     from priory.corpus import read  # noqa: PLC0415
-    from priory.verdict import digits  # noqa: PLC0415
+    from priory.verdict import digits, printable  # noqa: PLC0415
 
     with opened(home) as filter_:
-        reason = ""
+        verdict = None
         for message in read(paths, ""):
             verdict = filter_.check(message.raw)
             if as_json:
                 said = {"source": message.source, **verdict.as_dict(_MOST_EVIDENCE)}
                 print(json.dumps(said, ensure_ascii=False))  # noqa: T201
             else:
-                print(f"{verdict.label:8} {digits(verdict.probability):11}  {message.source}")  # noqa: T201
-            reason = verdict.reason
-    if reason and not as_json:
-        print(f"({reason}; teach it with: priory learn LABEL PATH…)")  # noqa: T201
+                about = "" if len(verdict.claims) == 2 else f" {verdict.about}"
+                print(f"{verdict.label:8} {digits(verdict.probability):11}{about}  {printable(message.source)}")  # noqa: T201
+    if verdict is None:
+        raise Problem(f"no messages in {' '.join(paths)}")
+    if verdict.reason and not as_json:
+        sys.stderr.write(f"priory: {verdict.reason} in {home}; teach it with: priory learn LABEL PATH…\n")
 
 
 def explain(
@@ -81,9 +85,12 @@ def _one_message(path: str) -> bytes:
     from priory.corpus import read  # noqa: PLC0415
 
     with problems():
-        for message in read([path], ""):
-            return message.raw
-    return b""
+        several = list(islice(read([path], ""), 2))
+    if not several:
+        raise Problem(f"{path} holds no message")
+    if len(several) > 1:
+        raise Problem(f"{path} holds more than one message; name one, such as {several[0].source}, or pipe one in")
+    return several[0].raw
 
 
 def stats(home: Home = HOME, as_json: Json = False) -> None:

@@ -14,7 +14,12 @@ HOME = Path("~/.priory")
 
 Home = Annotated[
     Path,
-    typer.Option("--home", envvar="PRIORY_HOME", help="The folder of the filter: its journal and its priory.toml."),
+    typer.Option(
+        "--home",
+        envvar="PRIORY_HOME",
+        help="The folder of the filter: its journal and its priory.toml.",
+        readable=False,  # typer would end the program where it cannot be read; `filter` must pass the message on
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.")]
@@ -53,9 +58,11 @@ def read_options(home: Path) -> "Options":
 
 
 @contextmanager
-def opened(home: Path) -> "Iterator[Filter]":
-    """Open the filter of a home with its configuration."""
+def opened(home: Path, *, make: bool = False) -> "Iterator[Filter]":
+    """Open the filter of a home with its configuration; only who teaches it makes the folder."""
     from priory.filter import Filter  # noqa: PLC0415
 
+    if not make and not home.expanduser().is_dir():
+        raise Problem(f"there is no folder {home}: name another --home, or teach a filter there with: priory learn")
     with problems(), Filter.open(home.expanduser(), read_options(home)) as filter_:
         yield filter_

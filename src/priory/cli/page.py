@@ -3,7 +3,6 @@
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from priory.cli.show import runs
 from priory.verdict import digits
 
 if TYPE_CHECKING:
@@ -24,7 +23,8 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } tr.sum td { font
 .bar { display: inline-block; height: .8em; background: rgb(var(--for)); }
 .bar.against { background: rgb(var(--against)); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 1rem; border: 1px solid #8886; border-radius: .4em; }
-.sides { display: flex; flex-wrap: wrap; gap: 2rem; } td.f { overflow-wrap: anywhere; max-width: 22rem; }
+.sides { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start; }
+td.f { overflow-wrap: anywhere; max-width: 22rem; }
 """ + "".join(
     f".p{i} {{ background: rgba(var(--for),{i / _SHADES * 0.6:.2f}); }} "
     f".m{i} {{ background: rgba(var(--against),{i / _SHADES * 0.6:.2f}); }}\n"
@@ -48,18 +48,19 @@ def page(explanation: "Explanation") -> str:
 
 def _headline(verdict: "Verdict") -> str:
     costs = ", ".join(f"{escape(said)} {cost:.2f}" for said, cost in verdict.expected_costs.items())
-    steps = ", ".join(f"{escape(said)} from {p:.2f}" for said, p in verdict.thresholds.items())
+    steps = escape(verdict.steps)
     return (
         f'<h1><span class="said {escape(verdict.label)}">{escape(verdict.label)}</span> '
         f"{escape(verdict.about)} with probability {digits(verdict.probability)}</h1>"
         + (f"<p>{escape(verdict.reason)}</p>" if verdict.reason else "")
-        + f'<p class="quiet">Expected cost of saying: {costs}.{f" Thresholds: {steps}." if steps else ""}</p>'
+        + f'<p class="quiet">Expected cost of saying: {costs}.{f" Thresholds: {steps}." if steps else ""} '
+        f"Below, red adds to {escape(verdict.about)}, green takes away.</p>"
     )
 
 
 def _sums(explanation: "Explanation") -> str:
     verdict = explanation.verdict
-    rows = [("prior", verdict.prior), *((section.name, section.total) for section in explanation.sections)]
+    rows = explanation.sums
     largest = max(abs(value) for _, value in rows) or 1.0
     cells = "".join(
         f'<tr><td>{escape(name)}</td><td class="n">{value:+.3f}</td><td>'
@@ -72,9 +73,8 @@ def _sums(explanation: "Explanation") -> str:
 
 
 def _sides(verdict: "Verdict") -> str:
-    readable = [e for e in verdict.evidence if "gram:" not in e.feature]
-    towards = _table(f"For {verdict.about}", [e for e in readable if e.term > 0])
-    away = _table("Against", [e for e in readable if e.term < 0])
+    towards = _table(f"For {verdict.about}", [e for e in verdict.readable if e.term > 0])
+    away = _table("Against", [e for e in verdict.readable if e.term < 0])
     return f'<h2>The weightiest evidence</h2><div class="sides">{towards}{away}</div>'
 
 
@@ -89,6 +89,6 @@ def _table(title: str, evidence: "list[Evidence]") -> str:
 def _section(section: "Coloured") -> str:
     spans = "".join(
         f'<span class="{"p" if level > 0 else "m"}{abs(level)}">{escape(stretch)}</span>' if level else escape(stretch)
-        for stretch, level in runs(section, _SHADES)
+        for stretch, level in section.shaded(_SHADES)
     )
     return f"<h2>{escape(section.name.capitalize())} ({section.total:+.3f})</h2><pre>{spans}</pre>"

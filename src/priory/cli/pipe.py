@@ -36,15 +36,19 @@ def filter_message(
 
     In a procmailrc: `:0fw` and `| priory filter`, then `:0:`, `* ^X-Priory-Verdict: spam` and `Junk/`
     """
-    raw = sys.stdin.buffer.read()
+    raw = sys.stdin.buffer.read() if sys.stdin else b""
     status = 0
     try:
         out = marked(raw, _verdict(raw, home))
     except Exception as error:  # noqa: BLE001 - mail flows, whatever is wrong with us
         sys.stderr.write(f"priory: message passed unchecked: {error}\n")
         out, status = raw, TRY_AGAIN if strict else 0
-    sys.stdout.buffer.write(out)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.buffer.write(out)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        sys.stderr.write(f"priory: the message cannot be passed on: {error.strerror}\n")
+        status = TRY_AGAIN
     if status:
         raise typer.Exit(status)
 
@@ -56,10 +60,15 @@ def _verdict(raw: bytes, home: Path) -> "Verdict":
 
 def marked(raw: bytes, verdict: "Verdict") -> bytes:
     """Return the message with this verdict's headers, and no others of ours."""
+    from priory.message import envelope_end  # noqa: PLC0415
     from priory.message.mime import header_end  # noqa: PLC0415
 
-    start = raw.find(b"\n") + 1 if raw.startswith(b"From ") else 0
+    start = envelope_end(raw)
     end, _ = header_end(raw, start, len(raw))
     line_end = b"\r\n" if raw[start:end].endswith(b"\r\n") else b"\n"
-    ours = b"".join(f"{name}: {value}".encode("ascii") + line_end for name, value in verdict.headers())
+    fold = b";" + line_end + b"\t"
+    ours = b"".join(
+        f"{name}: {value}".encode("ascii").replace(b"; ", fold if name.endswith("Evidence") else b"; ") + line_end
+        for name, value in verdict.headers()
+    )
     return raw[:start] + ours + _OURS.sub(b"", raw[start:end]) + raw[end:]

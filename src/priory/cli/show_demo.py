@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from priory.decision import Costs
     from priory.demo import Drawn
 
 
@@ -27,7 +28,7 @@ def demo(
     messages: Annotated[int, typer.Option(min=100, help="How many messages to draw.")] = 4000,
     seed: Annotated[int, typer.Option(help="Another seed draws another inbox.")] = 1,
     save: Annotated[
-        Path | None, typer.Option(help="Also write the messages to this folder, as ham/*.eml and spam/*.eml.")
+        Path | None, typer.Option(help="Also write the messages to this folder, as `ham/*.eml` and `spam/*.eml`.")
     ] = None,
 ) -> None:
     """Draw an inbox from a model, learn half of it, and judge the other half.
@@ -84,20 +85,21 @@ def _run(mail: "list[Drawn]", home: Path, console: "Console") -> None:
             f"Drew {len(mail):,} messages; learned {half:,} ({half / (learned - start):,.0f}/s), "
             f"then checked the other {len(mail) - half:,} ({(len(mail) - half) / (checked - learned):,.0f}/s).\n"
         )
-        _report(mail[half:], verdicts, console)
+        _report(mail[half:], verdicts, filter_.options.costs, console)
         example = _example(mail[half:], verdicts)
         console.print("\n[bold]One of them, explained[/]\n")
         show(filter_.explain(example.raw), console)
 
 
-def _report(mail: "list[Drawn]", verdicts: list[_Said], console: "Console") -> None:
+def _report(mail: "list[Drawn]", verdicts: list[_Said], costs: "Costs", console: "Console") -> None:
     from sklearn.metrics import roc_auc_score  # noqa: PLC0415
 
     truth = [drawn.label == "spam" for drawn in mail]
     area = roc_auc_score(truth, [verdict.log_odds for verdict in verdicts])
     said = Counter((drawn.label, verdict.label) for drawn, verdict in zip(mail, verdicts, strict=True))
     wrong = said["ham", "spam"] + said["spam", "ham"]
-    cost = 100 * said["ham", "spam"] + 10 * said["spam", "ham"] + 4 * (said["ham", "unsure"] + said["spam", "unsure"])
+    prices = {true: costs.expected([label == true for label in costs.labels]) for true in costs.labels}
+    cost = sum(n * prices[true][given] for (true, given), n in said.items())
     console.print(_confusion(said))
     console.print(
         f"\nwrong {wrong / len(mail):.2%}   unsure {(said['ham', 'unsure'] + said['spam', 'unsure']) / len(mail):.2%}"

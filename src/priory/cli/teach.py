@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -17,6 +17,8 @@ from priory.cli.options import HOME, Home, Json, Problem, User, opened, problems
 if TYPE_CHECKING:
     from priory.corpus import Corpus, Labelled
     from priory.filter import Filter
+
+_Raw: TypeAlias = tuple[bytes, str, str]
 
 
 def learn(
@@ -46,15 +48,17 @@ def learn(
 
     `priory learn --index corpus/full/index`
     """
-    with opened(home) as filter_:
+    with opened(home, make=True) as filter_:
         corpus = _corpus(what or [], index, filter_)
         start = time.perf_counter()
-        done, stopped = _learn_all(filter_, corpus, user, quiet=as_json)
+        done, stopped, broken = _learn_all(filter_, corpus, user, quiet=as_json)
         seconds = time.perf_counter() - start
     if as_json:
         print(json.dumps({**done, "stopped": stopped, "seconds": round(seconds, 3)}))  # noqa: T201
     else:
         print(_summary(done, stopped, seconds, home))  # noqa: T201
+    if broken:
+        raise broken
     if stopped:
         raise typer.Exit(130)
 
@@ -74,14 +78,18 @@ def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
     return read(what[1:], what[0])
 
 
-def _learn_all(filter_: "Filter", corpus: "Corpus", user: str, quiet: bool) -> tuple[dict[str, int], bool]:
+def _learn_all(
+    filter_: "Filter", corpus: "Corpus", user: str, quiet: bool
+) -> tuple[dict[str, int], bool, Problem | None]:
+    """Learn until the end, Ctrl-C, or something that cannot be read: what came before is learned in any case."""
+    broken: list[Problem] = []
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
     with _interruptible() as stopped, _bar(corpus, quiet) as progressed:
-        lessons = ((m.raw, m.label, m.source) for m in _known_labels(_until(corpus, stopped), filter_))
+        lessons = _until(((m.raw, m.label, m.source) for m in _known_labels(corpus, filter_)), stopped, broken)
         for group in filter_.learn_many(lessons, user):
             done.update(learned.outcome for learned in group)
             progressed(len(group))
-    return dict(done), bool(stopped)
+    return dict(done), bool(stopped), broken[0] if broken else None
 
 
 def _known_labels(messages: "Iterable[Labelled]", filter_: "Filter") -> "Iterator[Labelled]":
@@ -92,11 +100,15 @@ def _known_labels(messages: "Iterable[Labelled]", filter_: "Filter") -> "Iterato
         yield message
 
 
-def _until(corpus: "Corpus", stopped: list[int]) -> "Iterator[Labelled]":
-    for message in corpus:
-        if stopped:
-            return
-        yield message
+def _until(lessons: Iterator[_Raw], stopped: list[int], broken: list[Problem]) -> Iterator[_Raw]:
+    try:
+        with problems():
+            for lesson in lessons:
+                if stopped:
+                    return
+                yield lesson
+    except Problem as problem:
+        broken.append(problem)
 
 
 @contextmanager
@@ -207,7 +219,7 @@ def merge(
     `priory merge /mnt/old-server/.priory`
     """
     done: Counter[str] = Counter()
-    with opened(home) as filter_:
+    with opened(home, make=True) as filter_:
         for other in others:
             done.update(_merge(filter_, other.expanduser()))
     if as_json:
@@ -224,7 +236,7 @@ def _merge(filter_: "Filter", other: Path) -> dict[str, int]:
     if not path.is_file():
         raise Problem(f"{other} is no home of a filter: there is no journal.sqlite")
     with problems():
-        journal = Journal.open(path, VERSION, filter_.journal.bits)
+        journal = Journal.open_to_read(path, VERSION)
         try:
             return filter_.merge(journal)
         finally:

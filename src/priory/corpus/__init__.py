@@ -11,14 +11,14 @@ taken apart and its quoting undone.
 ...     corpus = read([inbox], "ham")
 ...     print(corpus.count(), "messages")
 ...     for message in corpus:
-...         print(message.label, message.source, message.raw)
+...         print(message.label, message.source.removeprefix(folder), message.raw)
 2 messages
-ham inbox.mbox:1 b'Subject: lunch?\n'
-ham inbox.mbox:2 b'Subject: yes\n'
+ham /inbox.mbox:1 b'Subject: lunch?\n'
+ham /inbox.mbox:2 b'Subject: yes\n'
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -35,7 +35,8 @@ __all__ = ["LARGEST_MESSAGE", "Corpus", "CorpusError", "Labelled", "read", "read
 class Labelled:
     r"""A message as it was received, what a person said it is, and where it was found.
 
-    The source is for people and the journal: `inbox.mbox:3`, `cur/1700000000.M1P1.mx:2,S`, `mail.tar.xz:spam/7`.
+    The source is for people and the journal, and begins with the path that was named: `inbox/ham/7.eml`,
+    `inbox.mbox:3`, `/home/ann/Maildir/cur/1700000000.M1P1.mx:2,S`, `mail.tar.xz:spam/7`; `-` is standard input.
 
     >>> Labelled(b"Subject: You won\n", "spam", "spam.mbox:1").label
     'spam'
@@ -46,7 +47,7 @@ class Labelled:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Corpus:
     """Labelled mail that can be gone through again and again; nothing is read before it is asked for.
 
@@ -55,11 +56,27 @@ class Corpus:
     (0, [])
     """
 
-    messages: Callable[[], Iterator[Labelled]]
+    messages: Callable[[list[str]], Iterator[Labelled]]
     n_messages: Callable[[], int]
+    _passed_over: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __iter__(self) -> Iterator[Labelled]:
-        return self.messages()
+        # A new list, so that an iteration which is still under way does not write into this one's.
+        self._passed_over = []
+        return self.messages(self._passed_over)
+
+    @property
+    def passed_over(self) -> list[str]:
+        r"""The sources of what did not look like mail, in the latest iteration as far as it has come.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "notes.txt").write_bytes(b"Buy milk\n")
+        ...     corpus = read([folder], "ham")
+        ...     print(list(corpus), [Path(source).name for source in corpus.passed_over])
+        [] ['notes.txt']
+        """
+        return list(self._passed_over)
 
     def count(self) -> int:
         """Return the number of messages, for a progress bar, without building one of them."""
@@ -86,9 +103,11 @@ def read_index(path: str | PathLike[str]) -> Corpus:
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "1.eml").write_bytes(b"Subject: You won\n")
     ...     _ = Path(folder, "index").write_text("spam 1.eml\n")
-    ...     list(read_index(Path(folder, "index")))
-    [Labelled(raw=b'Subject: You won\n', label='spam', source='1.eml')]
+    ...     [message] = read_index(Path(folder, "index"))
+    >>> message.label, message.source.removeprefix(folder), message.raw
+    ('spam', '/1.eml', b'Subject: You won\n')
     """
+    _refuse_empty(path)
     with explained(path):
         entries = tuple(trec.entries(Path(path)))
     return Corpus(partial(_listed, entries), partial(len, entries))
@@ -97,7 +116,7 @@ def read_index(path: str | PathLike[str]) -> Corpus:
 @dataclass(frozen=True, slots=True)
 class _Place:
     name: str
-    read: Callable[[], Iterator[tuple[str, bytes]]]
+    read: Callable[[], Iterator[tuple[str, bytes | None]]]
     count: Callable[[], int]
 
 
@@ -105,6 +124,7 @@ def _place(path: str | PathLike[str]) -> _Place:
     if str(path) == "-":
         stream = StandardInput()
         return _Place("standard input", stream.read, stream.count)
+    _refuse_empty(path)
     root = Path(path)
     with explained(root):
         root.stat()
@@ -113,11 +133,20 @@ def _place(path: str | PathLike[str]) -> _Place:
     return _Place(str(root), partial(folder.read, root), partial(folder.count, root))
 
 
-def _labelled(places: tuple[_Place, ...], label: str) -> Iterator[Labelled]:
+def _refuse_empty(path: str | PathLike[str]) -> None:
+    # A script's unset variable; Path takes it for the current folder.
+    if not str(path):
+        raise CorpusError("an empty path; name a file or a folder")
+
+
+def _labelled(places: tuple[_Place, ...], label: str, passed_over: list[str]) -> Iterator[Labelled]:
     for place in places:
         with explained(place.name):
             for source, raw in place.read():
-                yield Labelled(raw, label, _printable(source))
+                if raw is None:
+                    passed_over.append(_printable(source))
+                else:
+                    yield Labelled(raw, label, _printable(source))
 
 
 def _counted(places: tuple[_Place, ...]) -> int:
@@ -128,9 +157,9 @@ def _counted(places: tuple[_Place, ...]) -> int:
     return n_messages
 
 
-def _listed(entries: tuple[trec.Entry, ...]) -> Iterator[Labelled]:
+def _listed(entries: tuple[trec.Entry, ...], _passed_over: list[str]) -> Iterator[Labelled]:
     for entry in entries:
-        yield Labelled(trec.load(entry), entry.label, _printable(entry.name))
+        yield Labelled(trec.load(entry), entry.label, _printable(str(entry.path)))
 
 
 def _printable(source: str) -> str:

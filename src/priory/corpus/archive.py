@@ -1,7 +1,7 @@
 """Reads mail out of a tar archive, compressed or not, without unpacking it to disk.
 
-Members that are not regular files, or hidden (a name or folder beginning with a dot), are passed over; a member may
-be a message or an mbox.
+Members that are not regular files, or hidden (a name or folder beginning with a dot), are left out; a member may
+be a message or an mbox, and one that does not look like either is passed over.
 """
 
 import lzma
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from priory.corpus import mbox
+from priory.corpus import file, mbox
 from priory.corpus.error import CorpusError
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -28,8 +28,10 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(SUFFIXES)
 
 
-def read(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
+def read(path: Path) -> Iterator[tuple[str, bytes | None]]:
     r"""Yield source and raw bytes of each message in an archive, in the archive's order.
+
+    A member that is passed over has no bytes.
 
     >>> import io
     >>> from tempfile import TemporaryDirectory
@@ -40,26 +42,26 @@ def read(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
     ...     path = Path(folder, "mail.tar.xz")
     ...     with tarfile.open(path, "w:xz") as archive:
     ...         archive.addfile(member, io.BytesIO(mail))
-    ...     list(read(path, "mail.tar.xz"))
-    [('mail.tar.xz:ham/1.eml', b'Subject: lunch?\n\nAt noon.\n')]
+    ...     [(source.removeprefix(folder), raw) for source, raw in read(path)]
+    [('/mail.tar.xz:ham/1.eml', b'Subject: lunch?\n\nAt noon.\n')]
     """
     with opened(path) as archive:
         for member, stream in files(archive):
-            yield from mbox.read(stream, f"{name}:{member}")
+            yield from file.found(stream, f"{path}:{member}")
 
 
 def count(path: Path) -> int:
     """Count the messages in one pass over the archive."""
     with opened(path) as archive:
-        return sum(mbox.count(stream) for _, stream in files(archive))
+        return sum(file.n_found(stream) for _, stream in files(archive))
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[tarfile.TarFile]:
     """Open an archive; damage found while it is read becomes a CorpusError."""
-    with path.open("rb") as file:
+    with path.open("rb") as packed:
         try:
-            with tarfile.open(fileobj=file) as archive:
+            with tarfile.open(fileobj=packed) as archive:
                 yield archive
         except DAMAGE as error:
             why = str(error).partition("\n")[0].rstrip(":")
@@ -84,12 +86,12 @@ def check_end(archive: tarfile.TarFile) -> None:
     At the real end one block of zeros has been read, and what follows it directly is zeros too. The rest is read
     because the checksum of a compressed archive comes last.
     """
-    file = archive.fileobj
-    assert file is not None
-    n_read = file.tell() - archive.offset
-    if n_read < tarfile.BLOCKSIZE or any(file.read(tarfile.BLOCKSIZE)):
+    stream = archive.fileobj
+    assert stream is not None
+    n_read = stream.tell() - archive.offset
+    if n_read < tarfile.BLOCKSIZE or any(stream.read(tarfile.BLOCKSIZE)):
         raise tarfile.ReadError(f"neither a file nor the end at byte {archive.offset:,}")
-    while file.read(mbox.BLOCK):
+    while stream.read(mbox.BLOCK):
         pass
 
 

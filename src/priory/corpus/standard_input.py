@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from priory.corpus import mbox
+from priory.corpus import file
 from priory.corpus.error import CorpusError
 
 
@@ -20,7 +20,7 @@ class StandardInput:
             raise CorpusError("standard input can be read only once; save the mail to a file and name that instead")
         self._is_read = True
         n_messages = 0
-        for source, raw in mbox.read(sys.stdin.buffer, "-"):
+        for source, raw in file.named(sys.stdin.buffer, "-", "standard input"):
             n_messages += 1
             yield source, raw
         self._n_messages = n_messages

@@ -24,6 +24,11 @@ class Entry:
     index: Path
     line_number: int
 
+    @property
+    def path(self) -> Path:
+        """The message's file, as it can be reached from where the index was named."""
+        return self.index.parent / self.name
+
 
 def entries(index: Path) -> Iterator[Entry]:
     r"""Yield the entries of an index; blank lines are passed over.
@@ -54,7 +59,7 @@ def parsed(line: str, index: Path, line_number: int) -> Entry:
 
 def load(entry: Entry) -> bytes:
     """Read the message of an entry."""
-    path = entry.index.parent / entry.name
+    path = entry.path
     if not path.is_file():
         where = f"{entry.index}:{entry.line_number}"
         raise CorpusError(f"{where}: there is no file {path}; restore it or delete this line")

@@ -34,7 +34,8 @@ def _header_facts(message: Message) -> Iterator[str]:
         yield "replies go elsewhere"
     identity = _ADDRESS_DOMAIN.search(message.header("message-id"))
     if identity and sender:
-        yield f"message-id {'of' if identity[1].lower().endswith(sender) else 'not of'} the sender's domain"
+        is_theirs = f".{identity[1].lower()}".endswith(f".{sender}")
+        yield f"message-id {'of' if is_theirs else 'not of'} the sender's domain"
     zone = _ZONE.search(message.header("date"))
     if zone:
         yield f"time zone {zone[0]}"

@@ -19,6 +19,7 @@ import numpy as np
 
 from priory.bayes import Counts
 from priory.bayes.counts import N_BINS, contrasts
+from priory.journal.lesson import JournalError
 
 _MAGIC: Final = b"priory counts 1\n"
 _HEAD_BYTES: Final = 4096
@@ -43,10 +44,10 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
     fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.table)}
     head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
     if len(head) > _HEAD_BYTES:
-        raise ValueError("too many labels for a snapshot")
+        raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
     beside = path.with_name(f"{path.name}.new")
     try:
-        with beside.open("wb") as file:
+        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(head.ljust(_HEAD_BYTES, b"\0"))
             file.writelines(arrays)
             file.flush()

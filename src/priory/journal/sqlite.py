@@ -4,7 +4,7 @@ import os
 import sqlite3
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
@@ -22,6 +22,7 @@ CREATE TABLE journal (
   bits INTEGER NOT NULL,
   change INTEGER NOT NULL,          -- the number of the last change
   settled INTEGER NOT NULL,         -- lessons forgotten up to this change are gone from the list below
+  labels TEXT NOT NULL,             -- in the order in which lessons were scored, new ones at the end
   snapshot TEXT NOT NULL            -- the digest of the counts as they stood then: no other snapshot fits
 );
 CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);
@@ -69,6 +70,7 @@ class Journal:
         """Open a journal, or make one where there is no file. A file that is none is refused and left as it is."""
         _refuse_foreign(path)
         with _errors_named(path, wait_s):
+            _touch(path)
             connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
             try:
                 _create(connection, features_version, bits)
@@ -88,6 +90,25 @@ class Journal:
                 f"{self.path} holds features of version {self.features_version}, this Priory makes version "
                 f"{version}: learn the mail anew into another home."
             )
+
+    @classmethod
+    def open_to_read(cls, path: Path, features_version: int) -> Self:
+        """Open a journal that is there and change nothing about it, also where this account may only read."""
+        if not path.is_file() or not path.stat().st_size:
+            raise JournalError(f"{path} is not a Priory journal: there is nothing in it.")
+        _refuse_foreign(path)
+        # Where nobody can write, nobody can change it meanwhile; elsewhere SQLite needs its own files beside it.
+        mode = "mode=ro" if may_write(path.parent) else "mode=ro&immutable=1"
+        with _errors_named(path, 0):
+            connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
+            try:
+                _refuse_newer(path, connection.execute("PRAGMA user_version").fetchone()[0])
+                journal = cls(path, connection, 0)
+                journal._refuse_features(features_version)
+            except BaseException:
+                connection.close()
+                raise
+        return journal
 
     def close(self) -> None:
         """Let go of the file."""
@@ -161,6 +182,15 @@ class Journal:
         change, settled = self._row("SELECT change, settled FROM journal")
         return int(change), int(settled)
 
+    def labels(self) -> list[str]:
+        """Return the labels in the order in which lessons were scored; none if nothing was learned yet."""
+        (labels,) = self._row("SELECT labels FROM journal")
+        return str(labels).split("\n") if labels else []
+
+    def name_labels(self, labels: Sequence[str]) -> None:
+        """Write down the order of the labels."""
+        self._db.execute("UPDATE journal SET labels = ?", ("\n".join(labels),))
+
     def snapshot(self) -> str:
         """Return the digest of the counts at the last settled change; empty if there was no snapshot yet."""
         (digest,) = self._row("SELECT snapshot FROM journal")
@@ -173,7 +203,8 @@ class Journal:
 
     def label_of(self, digest: bytes, user: str = "") -> str | None:
         """Return the label under which a message was learned, if it was."""
-        row = self._db.execute("SELECT label FROM lessons WHERE digest = ? AND user = ?", (digest, user)).fetchone()
+        with _errors_named(self.path, self._wait_s):
+            row = self._db.execute("SELECT label FROM lessons WHERE digest = ? AND user = ?", (digest, user)).fetchone()
         return None if row is None else str(row[0])
 
     def learn(self, lesson: Lesson) -> None:
@@ -273,8 +304,25 @@ def _create(connection: sqlite3.Connection, features_version: int, bits: int) ->
     if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        connection.execute("INSERT INTO journal VALUES (?, ?, ?, 0, 0, '')", (uuid.uuid4().hex, features_version, bits))
+        connection.execute(
+            "INSERT INTO journal VALUES (?, ?, ?, 0, 0, '', '')", (uuid.uuid4().hex, features_version, bits)
+        )
     connection.execute("COMMIT")
+
+
+def may_write(path: Path) -> bool:
+    """Tell whether this account, as it acts now, may write to a file or a folder."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _touch(path: Path) -> None:
+    """Make the file, for its owner alone; SQLite gives the files beside it the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise JournalError(
+            f"{path} cannot be made: {os.strerror(error.errno or 0)}. Check that the folder is writable."
+        ) from None
 
 
 def _refuse_foreign(path: Path) -> None:

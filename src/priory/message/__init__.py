@@ -93,7 +93,7 @@ def parse(raw: bytes) -> Message:
     >>> message.header("Subject"), message.text, message.links
     ('Café', 'See it', (Link(target='http://a.example', text='it'),))
     """
-    start = _envelope_end(raw)
+    start = envelope_end(raw)
     found = mime.structure(raw, start)
     own = found.outer[0] if found.outer else found.parts[0].fields
     reading = _Reading(raw, found.defects)
@@ -129,8 +129,8 @@ def _domain(sender: str) -> str:
     return str(addresses[-1]).lower().strip(".") if addresses else ""
 
 
-def _envelope_end(raw: bytes) -> int:
-    """An mbox's `From ` line is not part of the message."""
+def envelope_end(raw: bytes) -> int:
+    """Return where the message begins: an mbox's `From ` line is not part of it."""
     if not raw.startswith(b"From "):
         return 0
     end = raw.find(b"\n")

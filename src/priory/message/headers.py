@@ -50,11 +50,6 @@ class Header(NamedTuple):
     name: str
     value: str
 
-    @property
-    def unfolded(self) -> str:
-        """The value on one line, without surrounding white space."""
-        return " ".join(self.value.split())
-
 
 @lru_cache(maxsize=4096)
 def is_evidence(name: str) -> bool:
