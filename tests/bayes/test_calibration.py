@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priory.bayes import Calibration, calibrate
-from priory.bayes.calibration import SLOPE
+from priory.bayes.calibration import SLOPE, _probability
 from priory.bayes.counts import N_BINS, bin_centres, bin_of
+from priory.verdict import probability
 
 
 def outcomes_of(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -145,3 +146,10 @@ def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> No
     here = log_posterior(line.slope, line.intercept)
     for slope, intercept in ((0.001, 0), (-0.001, 0), (0, 0.001), (0, -0.001)):  # slips make further hills
         assert log_posterior(line.slope + slope, line.intercept + intercept) <= here + 1e-6
+
+
+@given(st.floats(-30, 30), st.floats(-1, 1))
+def test_the_logistic_function_is_the_verdicts(score: float, intercept: float) -> None:
+    line = np.array([1.0, intercept])
+    within = min(max(score + intercept, -30), 30)
+    assert _probability(np.array([score]), line)[0] == pytest.approx(probability(within), rel=1e-12)

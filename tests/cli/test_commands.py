@@ -3,13 +3,16 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from priory.cli import app
 from priory.demo import draw
@@ -17,8 +20,10 @@ from priory.demo import draw
 PRIORY = str(Path(sys.executable).with_name("priory"))
 
 
-def priory(*arguments: object, home: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PRIORY_HOME": str(home), "COLUMNS": "100"}
+def priory(
+    *arguments: object, home: Path, stdin: bytes = b"", columns: str = "100"
+) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PRIORY_HOME": str(home), "COLUMNS": columns}
     command = [PRIORY, *map(str, arguments)]
     return subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False, timeout=120)
 
@@ -63,7 +68,7 @@ def test_check_as_json_adds_up(inbox: Path, home: Path):
     said = json.loads(priory("check", message, "--json", home=home).stdout)
     total = said["prior"] + sum(e["term"] for e in said["evidence"]) + said["other_evidence"]
     assert total == pytest.approx(said["log_odds"], abs=1e-9)
-    assert said["source"] == message.name
+    assert said["source"] == str(message)
 
 
 def test_nothing_learned_is_unsure_and_says_why(inbox: Path, tmp_path: Path):
@@ -140,6 +145,99 @@ def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
     assert priory("forget", one, digest, home=tmp_path).stdout == b"forgot 2, never learned 0\n"
     again = priory("forget", one, home=tmp_path)
     assert (again.stdout, again.returncode) == (b"forgot 0, never learned 1\n", 1)
+
+
+def test_what_is_no_mail_is_passed_over_and_told(inbox: Path, tmp_path: Path):
+    folder = tmp_path / "mixed"
+    shutil.copytree(inbox / "unseen", folder)
+    (folder / "notes.txt").write_text("buy milk\n")
+    learned = priory("learn", "ham", folder, home=tmp_path / "home").stdout.decode()
+    assert "passed over 1 that are no mail" in learned
+    checked = priory("check", folder, home=tmp_path / "home")
+    assert checked.stdout.count(b"\n") == 40
+    assert b"passed over 1 files that are no mail" in checked.stderr
+
+
+def test_what_was_learned_before_a_broken_archive_is_kept_and_told(inbox: Path, tmp_path: Path):
+    archive = tmp_path / "mail.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(inbox / "taught", "mail")
+    archive.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
+    result = priory("learn", "ham", archive, home=tmp_path / "home")
+    assert result.returncode == 1
+    assert b"mail.tar" in result.stderr
+    learned = int(re.match(r"learned (\d+) ", result.stdout.decode())[1])
+    assert learned > 0
+    assert json.loads(priory("stats", "--json", home=tmp_path / "home").stdout)["lessons"]["ham"] == learned
+
+
+def test_asking_makes_no_home(tmp_path: Path):
+    result = priory("check", "-", home=tmp_path / "typo", stdin=b"Subject: x\n\n")
+    assert result.returncode == 1
+    assert result.stderr.decode() == (
+        f"priory: there is no folder {tmp_path}/typo: name another --home, or teach a filter there with: priory learn\n"
+    )
+    assert not (tmp_path / "typo").exists()
+
+
+def test_filter_passes_mail_when_the_home_cannot_be_read(open_folder: Path, unprivileged):
+    open_folder.chmod(0)
+    raw = b"Subject: hi\n\nhello\n"
+    with unprivileged():
+        result = CliRunner().invoke(app, ["filter", "--home", str(open_folder)], input=raw)
+    open_folder.chmod(0o755)
+    assert (result.stdout_bytes, result.exit_code) == (raw, 0)
+    assert "message passed unchecked" in result.stderr
+
+
+def test_merging_changes_nothing_but_the_home(home: Path, tmp_path: Path):
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    refused = priory("merge", empty, home=tmp_path / "a")
+    assert refused.stderr.decode() == f"priory: {empty} is not a Priory journal: there is nothing in it.\n"
+    assert empty.read_bytes() == b""
+    before = (home / "journal.sqlite").read_bytes()
+    priory("merge", home, home=tmp_path / "b")
+    assert (home / "journal.sqlite").read_bytes() == before
+
+
+def test_weights_are_shown_however_narrow_the_terminal_is(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    for columns in ("60", "80", "120"):
+        shown = priory("explain", message, home=home, columns=columns).stdout.decode()
+        rows = shown[shown.index("for spam") : shown.index("\n\n", shown.index("for spam"))].splitlines()[1:]
+        assert rows
+        assert all(re.search(r"[+-]0\.\d{3}", row) for row in rows)
+
+
+def test_names_of_files_can_do_nothing_to_a_terminal(home: Path, tmp_path: Path):
+    (tmp_path / "ev\x1b[31mil.eml").write_bytes(b"Subject: <http://\x1b[2Jx.test>\n\nhttp://\x1b[2Jevil.test/x")
+    assert b"\x1b" not in priory("check", tmp_path, home=home).stdout
+    assert b"\x1b" not in priory("explain", tmp_path, home=home).stdout
+
+
+def test_explain_wants_one_message(inbox: Path, home: Path):
+    result = priory("explain", inbox / "unseen", home=home)
+    assert result.returncode == 1
+    assert "holds more than one message; name one, such as" in result.stderr.decode()
+
+
+def test_the_version_is_told(tmp_path: Path):
+    assert re.fullmatch(rb"priory \d+\.\d+\.\d+\n", priory("--version", home=tmp_path).stdout)
+
+
+def test_output_that_cannot_be_written_is_one_line(home: Path):
+    with Path("/dev/full").open("wb") as full:
+        for arguments, status in ((("check", "-"), 1), (("filter",), 75)):
+            result = subprocess.run(
+                [PRIORY, *arguments, "--home", str(home)],
+                input=b"Subject: x\n\n",
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+            assert result.returncode == status
+            assert b"Traceback" not in result.stderr
 
 
 def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):

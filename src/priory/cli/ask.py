@@ -30,8 +30,8 @@ def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> Non
     from priory.verdict import digits, printable  # noqa: PLC0415
 
     with opened(home) as filter_:
-        verdict = None
-        for message in read(paths, ""):
+        verdict, corpus = None, read(paths, "")
+        for message in corpus:
             verdict = filter_.check(message.raw)
             if as_json:
                 said = {"source": message.source, **verdict.as_dict(_MOST_EVIDENCE)}
@@ -39,6 +39,8 @@ def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> Non
             else:
                 about = "" if len(verdict.claims) == 2 else f" {verdict.about}"
                 print(f"{verdict.label:8} {digits(verdict.probability):11}{about}  {printable(message.source)}")  # noqa: T201
+    if corpus.passed_over:
+        sys.stderr.write(f"priory: passed over {len(corpus.passed_over):,} files that are no mail\n")
     if verdict is None:
         raise Problem(f"no messages in {' '.join(paths)}")
     if verdict.reason and not as_json:

@@ -53,6 +53,7 @@ def learn(
         start = time.perf_counter()
         done, stopped, broken = _learn_all(filter_, corpus, user, quiet=as_json)
         seconds = time.perf_counter() - start
+    done["not mail"] = len(corpus.passed_over)
     if as_json:
         print(json.dumps({**done, "stopped": stopped, "seconds": round(seconds, 3)}))  # noqa: T201
     else:
@@ -144,10 +145,11 @@ def _bar(corpus: "Corpus", quiet: bool) -> "Iterator[Callable[[int], None]]":
 
 
 def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:
-    n = sum(done.values())
+    n = done["learned"] + done["relearned"] + done["known"]
     parts = [f"learned {done['learned']:,}"]
     parts += [f"turned round {done['relearned']:,}"] if done["relearned"] else []
     parts += [f"known already {done['known']:,}"] if done["known"] else []
+    parts += [f"passed over {done['not mail']:,} that are no mail"] if done["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
     return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"
 
