@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,7 +76,7 @@ class Journal:
             try:
                 _create(connection, features_version, bits)
                 _refuse_newer(path, connection.execute("PRAGMA user_version").fetchone()[0])
-                connection.execute("PRAGMA journal_mode = WAL")
+                _write_ahead(connection, wait_s)
                 connection.execute("PRAGMA synchronous = FULL")
                 journal = cls(path, connection, wait_s)
                 journal._refuse_features(features_version)
@@ -308,6 +309,20 @@ def _create(connection: sqlite3.Connection, features_version: int, bits: int) ->
             "INSERT INTO journal VALUES (?, ?, ?, 0, 0, '', '')", (uuid.uuid4().hex, features_version, bits)
         )
     connection.execute("COMMIT")
+
+
+def _write_ahead(connection: sqlite3.Connection, wait_s: float) -> None:
+    """Go over to the write-ahead log; SQLite does not wait here for others who are about to do the same, so we do."""
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def may_write(path: Path) -> bool:
