@@ -108,3 +108,11 @@ def test_digits_of_what_is_neither_sure_nor_impossible_are_neither_0_nor_1(p: fl
     assert float(shown) == pytest.approx(p, abs=1e-4)
     if 1e-8 < p < 1 - 1e-8:
         assert 0 < float(shown) < 1
+
+
+def test_a_verdict_as_text_says_what_and_why_on_one_line() -> None:
+    assert str(verdict()) == (
+        "spam: spam with probability 0.8808 (log-odds +2.000 = prior +0.500; word:pills +1.500; "
+        "header:subject=lunch -0.250; all else +0.250)"
+    )
+    assert str(verdict(label="unsure", reason="no ham has been learned yet")).endswith("(no ham has been learned yet)")

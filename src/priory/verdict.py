@@ -63,6 +63,12 @@ class Verdict:
     digest: str
     reason: str = ""  #: why nothing could be said, if so
 
+    def __str__(self) -> str:
+        """One line for a person: what is said, how probable it is, and the sum it comes from."""
+        said = f"{self.label}: {self.about} with probability {digits(self.probability)}"
+        sum_ = self.reason or f"log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
+        return f"{said} ({sum_})"
+
     @property
     def log_odds(self) -> float:
         """The calibrated log-odds of the label this is about."""

@@ -1,6 +1,7 @@
 """Headers are found, unfolded and decoded as the sender meant them; what filters and mailboxes wrote is not read."""
 
 import base64
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,3 +193,8 @@ def test_base64_is_decoded_as_far_as_it_goes(data):
     assert base64_bytes(whole.rstrip(b"=")) == data
     for cut in range(len(whole)):
         assert data.startswith(base64_bytes(whole[:cut]))
+
+
+def test_every_header_that_is_never_read_is_documented():
+    documented = (Path(__file__).parents[2] / "docs" / "headers.md").read_text().lower()
+    assert [name for name in (*VERDICT_PREFIXES, *BOOKKEEPING) if f"`{name}" not in documented] == []
