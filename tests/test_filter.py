@@ -1,8 +1,6 @@
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -347,103 +345,6 @@ def test_mail_it_has_not_seen_is_mostly_judged_right(taught: Filter) -> None:
     said = [(taught.check(drawn.raw).label, drawn.label) for drawn in MAIL[100:]]
     assert sum(label == truth for label, truth in said) > 0.75 * len(said)
     assert sum(label == "spam" for label, truth in said if truth == "ham") <= 1
-
-
-def test_teaching_one_folder_after_the_other_calibrates_as_well_as_mixed_mail(tmp_path: Path) -> None:
-    mail = list(draw(1400, seed=4))
-    folders = sorted(mail[:600], key=lambda drawn: drawn.label)
-    wrong = {}
-    for order, lessons in {"mixed": mail[:600], "by folder": folders}.items():
-        with Filter.open(tmp_path / order, SMALL) as filter_:
-            list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in lessons))
-            filter_.learn(mail[600].raw, mail[600].label)
-            assert min(filter_._memory.view.counts.n_scored()) >= 100
-            said = [(filter_.check(drawn.raw).label, drawn.label) for drawn in mail[700:]]
-        wrong[order] = sum(label not in (truth, UNSURE) for label, truth in said)
-    assert wrong["by folder"] <= wrong["mixed"] + 5
-
-
-def test_learning_what_is_known_changes_nothing_at_the_edge_of_comparison(tmp_path: Path) -> None:
-    mail = list(draw(130, seed=6))
-    with Filter.open(tmp_path, SMALL) as filter_:
-        list(filter_.learn_many((drawn.raw, "ham", "") for drawn in mail[:100]))
-        list(filter_.learn_many((drawn.raw, "spam", "") for drawn in mail[100:110]))
-        before = filter_.stats().changes
-        assert filter_.learn(mail[100].raw, "spam").outcome == "known"
-        assert filter_.learn(mail[0].raw, "ham").outcome == "known"
-        assert filter_.stats().changes == before == 110
-
-
-def test_labels_in_another_order_are_refused(tmp_path: Path) -> None:
-    with Filter.open(tmp_path, SMALL) as filter_:
-        filter_.learn(MAIL[0].raw, "ham")
-    turned = Options(Costs(("spam", "ham"), ((0, 100), (10, 0))), Spec(bits=16))
-    with pytest.raises(JournalError) as caught:
-        Filter.open(tmp_path, turned)
-    assert str(caught.value) == (
-        f"{tmp_path}/journal.sqlite was taught with the labels ham, spam: name these first and in this order, "
-        "new ones after them."
-    )
-
-
-def test_counts_without_a_journal_are_refused(tmp_path: Path) -> None:
-    with Filter.open(tmp_path, SMALL) as filter_:
-        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in draw(220, seed=2)))
-    (tmp_path / "journal.sqlite").write_bytes(b"")
-    with pytest.raises(JournalError) as caught:
-        Filter.open(tmp_path, SMALL)
-    assert str(caught.value) == (
-        f"{tmp_path}/journal.sqlite is empty, but there are counts beside it: restore it from a backup, or remove "
-        f"{tmp_path}/counts to start anew."
-    )
-
-
-def test_a_home_belongs_to_its_owner_alone(tmp_path: Path) -> None:
-    with Filter.open(tmp_path, SMALL) as filter_:
-        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in draw(220, seed=2)))
-    assert {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {
-        "journal.sqlite": 0o600,
-        "counts": 0o600,
-    }
-
-
-def test_who_may_only_read_a_home_can_check_mail(open_folder: Path, unprivileged: Callable[[], Any]) -> None:
-    with Filter.open(open_folder, SMALL) as filter_:
-        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:60]))
-        expected = filter_.check(MAIL[70].raw).log_odds
-    for path in open_folder.iterdir():
-        path.chmod(0o444)
-    open_folder.chmod(0o555)
-    with unprivileged(), Filter.open(open_folder, SMALL) as filter_:
-        assert filter_.check(MAIL[70].raw).log_odds == expected
-    open_folder.chmod(0o755)
-
-
-def test_bulk_learning_keeps_no_raw_message() -> None:
-    alive = 0
-
-    class Raw(bytes):
-        def __del__(self) -> None:
-            nonlocal alive
-            alive -= 1
-
-    def lessons() -> Iterator[tuple[bytes, str, str]]:
-        nonlocal alive
-        for drawn in MAIL[:20]:
-            alive += 1
-            yield Raw(drawn.raw), drawn.label, ""
-            assert alive <= 2
-
-    with TemporaryDirectory() as home, Filter.open(home, SMALL) as filter_:
-        assert len(next(filter_.learn_many(lessons()))) == 20
-
-
-def test_a_few_lessons_of_one_label_are_not_scored(tmp_path: Path) -> None:
-    with Filter.open(tmp_path, SMALL) as filter_:
-        list(filter_.learn_many((drawn.raw, "ham", "") for drawn in MAIL[:15]))
-        filter_.learn(MAIL[20].raw, "spam")
-        filter_.learn(MAIL[21].raw, "spam")
-        assert filter_.stats().scored == {"ham": 0, "spam": 0}
 
 
 @pytest.mark.corpora

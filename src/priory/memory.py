@@ -38,17 +38,20 @@ class Memory:
         self.view = View(self.journal, labels, home / "counts")
         self._labels = labels
         self._model = model
-        self._refuse_reordered()
+        try:
+            self._refuse_another_order(self.journal)
+        except JournalError:
+            self.journal.close()
+            raise
         self._has_changed = False
         self._run = ("", 0)  # the label learned last, and how often in a row
 
-    def _refuse_reordered(self) -> None:
+    def _refuse_another_order(self, journal: Journal) -> None:
         """The scores of a lesson stand in the order of the labels, which therefore must stay as it was."""
-        scored = self.journal.labels()
+        scored = journal.labels()
         if any(was != now for was, now in zip(scored, self._labels, strict=False)):
-            self.journal.close()
             raise JournalError(
-                f"{self.journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
+                f"{journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
                 "order, new ones after them."
             )
 
@@ -90,7 +93,9 @@ class Memory:
             )
         unknown = set(other.tally()) - set(self._labels)
         if unknown:
-            raise JournalError(f"{other.path} has labels this filter does not know: {', '.join(sorted(unknown))}.")
+            names = ", ".join(sorted(unknown))
+            raise JournalError(f"{other.path} has labels this filter does not know: {names}. Add them to its labels.")
+        self._refuse_another_order(other)
         with self._changing():
             self.journal.name_labels(self._labels)
             done = self.journal.merge(other.lessons())

@@ -11,11 +11,11 @@ from priory.corpus import CorpusError, read
 
 @pytest.fixture
 def mail(tmp_path: Path) -> Path:
-    (tmp_path / "mail/work/old").mkdir(parents=True)
+    (tmp_path / "mail/office/old").mkdir(parents=True)
     (tmp_path / "mail/b.eml").write_bytes(b"Subject: b\n")
     (tmp_path / "mail/a").write_bytes(b"Subject: a\n")
-    (tmp_path / "mail/work/inbox").write_bytes(b"From ann\nSubject: c\n\nFrom bob\nSubject: d\n")
-    (tmp_path / "mail/work/old/1").write_bytes(b"Subject: e\n")
+    (tmp_path / "mail/office/inbox").write_bytes(b"From ann\nSubject: c\n\nFrom bob\nSubject: d\n")
+    (tmp_path / "mail/office/old/1").write_bytes(b"Subject: e\n")
     return tmp_path / "mail"
 
 
@@ -31,26 +31,26 @@ def below(folder: Path, *names: str) -> list[str]:
 
 
 def test_a_folder_is_read_recursively_and_sorted_and_each_file_by_its_looks(mail):
-    assert sources(mail) == below(mail, "a", "b.eml", "work/inbox:1", "work/inbox:2", "work/old/1")
+    assert sources(mail) == below(mail, "a", "b.eml", "office/inbox:1", "office/inbox:2", "office/old/1")
 
 
 def test_a_file_named_itself_is_known_by_its_path(mail):
-    assert sources(mail / "b.eml", mail / "work/inbox") == below(mail, "b.eml", "work/inbox:1", "work/inbox:2")
+    assert sources(mail / "b.eml", mail / "office/inbox") == below(mail, "b.eml", "office/inbox:1", "office/inbox:2")
 
 
 def test_a_source_is_a_path_the_caller_can_type(mail, monkeypatch):
     monkeypatch.chdir(mail)
-    assert sources(Path("work"), Path("b.eml")) == ["work/inbox:1", "work/inbox:2", "work/old/1", "b.eml"]
+    assert sources(Path("office"), Path("b.eml")) == ["office/inbox:1", "office/inbox:2", "office/old/1", "b.eml"]
     assert sources(Path())[:2] == ["a", "b.eml"]
-    assert sources(Path("../mail/work/old")) == ["../mail/work/old/1"]
+    assert sources(Path("../mail/office/old")) == ["../mail/office/old/1"]
 
 
 def test_hidden_files_and_folders_are_left_out(mail):
     (mail / ".DS_Store").write_bytes(b"Bud1")
-    (mail / "work/.git").mkdir()
-    (mail / "work/.git/HEAD").write_bytes(b"ref: main")
+    (mail / "office/.git").mkdir()
+    (mail / "office/.git/HEAD").write_bytes(b"ref: main")
     assert len(sources(mail)) == 5
-    assert sources(mail / "work/.git") == below(mail, "work/.git/HEAD")
+    assert sources(mail / "office/.git") == below(mail, "office/.git/HEAD")
 
 
 def test_an_empty_folder_and_an_empty_file_have_no_mail(tmp_path):
@@ -63,12 +63,12 @@ def test_a_message_file_that_vanished_is_left_out(mail):
     messages = iter(read([mail], "ham"))
     next(messages)
     (mail / "b.eml").unlink()
-    assert next(messages).source == f"{mail}/work/inbox:1"
+    assert next(messages).source == f"{mail}/office/inbox:1"
 
 
 def test_links_that_lead_in_circles_or_nowhere_and_pipes_are_left_out(mail):
-    (mail / "work/again").symlink_to(mail)
-    (mail / "work/nowhere").symlink_to(mail / "gone")
+    (mail / "office/again").symlink_to(mail)
+    (mail / "office/nowhere").symlink_to(mail / "gone")
     os.mkfifo(mail / "pipe")
     assert len(sources(mail)) == 5
 
@@ -90,11 +90,11 @@ def test_a_missing_path_is_told_before_anything_is_read(mail):
 
 
 def test_a_path_that_vanished_after_it_was_named_is_told(mail):
-    corpus = read([mail / "work"], "ham")
-    shutil.rmtree(mail / "work")
+    corpus = read([mail / "office"], "ham")
+    shutil.rmtree(mail / "office")
     with pytest.raises(CorpusError) as error:
         list(corpus)
-    assert str(error.value) == f"{mail}/work does not exist; check the path"
+    assert str(error.value) == f"{mail}/office does not exist; check the path"
     with pytest.raises(CorpusError, match="does not exist"):
         corpus.count()
 

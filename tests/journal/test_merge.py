@@ -145,5 +145,8 @@ def test_a_journal_with_an_unknown_label_is_refused_and_nothing_is_learned(
         two.learn(mail[1].raw, "newsletter")
         with pytest.raises(JournalError) as caught:
             one.merge(two.journal)
-        assert str(caught.value) == f"{two.journal.path} has labels this filter does not know: newsletter."
+        assert (
+            str(caught.value)
+            == f"{two.journal.path} has labels this filter does not know: newsletter. Add them to its labels."
+        )
         assert one.stats().changes == 0

@@ -60,6 +60,8 @@ def learn(
         print(_summary(done, stopped, seconds, home))  # noqa: T201
     if broken:
         raise broken
+    if not any(done.values()) and not stopped:
+        raise Problem(f"no messages in {index or ' '.join((what or [])[1:])}")
     if stopped:
         raise typer.Exit(130)
 
