@@ -8,6 +8,18 @@ Positions: TypeAlias = NDArray[np.int32]
 
 def add(counts: NDArray[np.uint32], buckets: Buckets, label: int) -> None: ...
 def subtract(counts: NDArray[np.uint32], buckets: Buckets, label: int) -> None: ...
+def add_rows(
+    counts: NDArray[np.float64],
+    indptr: NDArray[np.int32] | NDArray[np.int64],
+    indices: NDArray[np.int32] | NDArray[np.int64],
+    values: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> None: ...
+def add_cells(
+    counts: NDArray[np.float64], cells: NDArray[np.int32], labels: NDArray[np.int64], weights: NDArray[np.float64]
+) -> None: ...
+def sum_cells(logs: NDArray[np.float64], cells: NDArray[np.int32]) -> NDArray[np.float64]: ...
 def terms(
     counts: NDArray[np.uint32],
     buckets: Buckets,

@@ -8,7 +8,7 @@ loops run without the GIL. There is no mail in here: a vector is a sorted array 
 import numpy as np
 
 from libc.math cimport log
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 Buckets = Positions = np.ndarray  # names for annotations: kernels.pyi says of what
 
@@ -72,6 +72,86 @@ def subtract(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
                 missing += counts[buckets[i], label] == 0
     if taken < n:
         raise ValueError(f"{max(missing, 1)} of {n} features were never counted")
+
+
+ctypedef fused Index:
+    int32_t
+    int64_t
+
+
+def add_rows(
+    double[:, ::1] counts,
+    const Index[::1] indptr,
+    const Index[::1] indices,
+    const double[::1] values,
+    const int64_t[::1] labels,
+    const double[::1] weights,
+):
+    """Add the rows of a sparse matrix (CSR) to the table: counts[column, label of the row] += weight · value.
+
+    The cost is one addition per non-zero, however many columns there are.
+    """
+    cdef Py_ssize_t rows = labels.shape[0], i, at
+    cdef int64_t largest = -1, least = 0
+    if indptr.shape[0] != rows + 1 or weights.shape[0] != rows or values.shape[0] != indices.shape[0]:
+        raise IndexError(f"labels, weights and indptr do not describe the same {rows} rows")
+    if indptr[0] != 0 or indptr[rows] > indices.shape[0]:
+        raise IndexError(f"indptr does not divide {indices.shape[0]} values into {rows} rows")
+    for at in range(indices.shape[0]):
+        largest, least = max(largest, <int64_t> indices[at]), min(least, <int64_t> indices[at])
+    for i in range(rows):
+        if not 0 <= labels[i] < counts.shape[1] or indptr[i] > indptr[i + 1]:
+            raise IndexError(f"row {i} has no place in a table of {counts.shape[0]} × {counts.shape[1]}")
+    if least < 0 or largest >= counts.shape[0]:
+        raise IndexError(f"column {largest} is not in a table of {counts.shape[0]} × {counts.shape[1]}")
+    with nogil:
+        for i in range(rows):
+            for at in range(indptr[i], indptr[i + 1]):
+                counts[indices[at], labels[i]] += weights[i] * values[at]
+
+
+def add_cells(
+    double[:, ::1] counts, const int32_t[:, ::1] cells, const int64_t[::1] labels, const double[::1] weights
+):
+    """Add rows that name the cells they fall into: counts[cell, label of the row] += weight; cell -1 is none."""
+    cdef Py_ssize_t i, j
+    fit_cells(cells, counts.shape[0])
+    if labels.shape[0] != cells.shape[0] or weights.shape[0] != cells.shape[0]:
+        raise IndexError(f"{labels.shape[0]} labels and {weights.shape[0]} weights for {cells.shape[0]} rows")
+    for i in range(labels.shape[0]):
+        if not 0 <= labels[i] < counts.shape[1]:
+            raise IndexError(f"label {labels[i]} is not in a table of {counts.shape[0]} × {counts.shape[1]}")
+    with nogil:
+        for i in range(cells.shape[0]):
+            for j in range(cells.shape[1]):
+                if cells[i, j] >= 0:
+                    counts[cells[i, j], labels[i]] += weights[i]
+
+
+def sum_cells(const double[:, ::1] logs, const int32_t[:, ::1] cells):
+    """Return for each row the sum of `logs[cell]` over the cells it falls into, [row, class]; cell -1 adds nothing."""
+    cdef Py_ssize_t i, j, k, classes = logs.shape[1]
+    cdef double[:, ::1] out = np.zeros((cells.shape[0], classes))
+    fit_cells(cells, logs.shape[0])
+    with nogil:
+        for i in range(cells.shape[0]):
+            for j in range(cells.shape[1]):
+                if cells[i, j] >= 0:
+                    for k in range(classes):
+                        out[i, k] += logs[cells[i, j], k]
+    return np.asarray(out)
+
+
+cdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
+    """Raise if some cell lies outside of a table of so many."""
+    cdef Py_ssize_t i, j
+    cdef int32_t largest = -1, least = -1
+    for i in range(cells.shape[0]):
+        for j in range(cells.shape[1]):
+            largest, least = max(largest, cells[i, j]), min(least, cells[i, j])
+    if largest >= n_cells or least < -1:
+        raise IndexError(f"cell {largest if largest >= n_cells else least} is not in a table of {n_cells}")
+    return 0
 
 
 def terms(

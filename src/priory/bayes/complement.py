@@ -1,0 +1,55 @@
+"""Naive Bayes by what the other classes look like: steadier than `MultinomialNB` where classes differ much in size."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from priory.bayes.multinomial import MultinomialNB
+from priory.bayes.prior import Prior
+from priory.bayes.tables import Floats, log_shares
+
+
+class ComplementNB(MultinomialNB):
+    r"""Complement naive Bayes (Rennie et al. 2003): the same counts as `MultinomialNB`, read the other way round.
+
+    $$ s_c = \log p(c) - \sum_j x_j \log \bar p_{cj}, \qquad
+       \bar p_{cj} = \frac{n_{\bar c j} + \alpha}{n_{\bar c} + d\alpha} $$
+
+    where $\bar c$ are all classes but $c$: a class is likely if the row does not look like the others. A small class
+    has large others, so its estimate is steady. With `norm=True` the logarithms of each class are divided by their sum,
+    so that no class outweighs others by the size of its weights.
+
+    $s_c$ stands where other models have $\log p(x, c)$, but it is no probability of the row: `log_evidence` only
+    compares rows of one length. `sample` draws from the counts as `MultinomialNB` does. Missing counts are refused.
+
+    Parameters: `alpha`, the pseudo-count; with 0, a word that no other class has makes its class certain. `prior`,
+    "uniform" as in the paper, or as in the other models. `norm`.
+
+    >>> words = [[2, 0], [1, 0], [0, 3]]                            # how often "offer", "lunch"
+    >>> model = ComplementNB().fit(words, ["spam", "spam", "ham"])
+    >>> model.predict_proba([[1, 0]]).round(9).tolist()             # 1 / (1/5) against 1 / (4/5)
+    [[0.2, 0.8]]
+    """
+
+    def __init__(self, *, alpha: float = 1.0, prior: Prior = "uniform", norm: bool = False) -> None:
+        self.alpha = alpha
+        self.prior = prior
+        self.norm = norm
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        counts = super()._rows(X, reset=reset)
+        if np.isnan(counts.data if issparse(counts) else counts).any():
+            raise ValueError("X has NaN: ComplementNB cannot sum missing counts out; impute them, or use MultinomialNB")
+        return counts
+
+    def _logs(self, columns: Any) -> Floats:
+        if self.norm:
+            logs = self._complement_logs(slice(None))
+            return np.asarray((logs / logs.sum(axis=0))[columns])
+        return -self._complement_logs(columns)
+
+    def _complement_logs(self, columns: Any) -> Floats:
+        counts = self.feature_count_[columns]
+        others, n_others = counts.sum(axis=1, keepdims=True) - counts, self.token_count_.sum() - self.token_count_
+        return log_shares(np.maximum(others, 0), np.maximum(n_others, 0), self.n_features_in_, self.alpha)

@@ -1,0 +1,306 @@
+r"""What every generative classifier can do, once its rows can be counted and its counts can be read.
+
+A generative classifier models how rows come about: first a class is drawn, then the row given the class. What it has
+seen is kept as statistics that add up. From that alone follow: learning is addition, so rows can be learned one by one;
+forgetting is subtraction; two models of the same kind add up to the model of the joined data; the order of rows does
+not matter. And from $p(x, c)$ follow, by Bayes' rule,
+
+$$ p(c \mid x) = \frac{p(x, c)}{\sum_{c'} p(x, c')} $$
+
+the posterior, the evidence $p(x)$ below the line, which tells how unusual a row is, and by drawing in the same order as
+the model assumes, new rows.
+
+A model supplies these methods, and `GenerativeMixin` the rest:
+
+| method | |
+|---|---|
+| `_rows(X, reset)` | X, validated and in the form the model counts |
+| `_start(rows, n_classes)` | statistics of nothing |
+| `_add(rows, labels, weights)` | add rows to the statistics; weights below zero take back, or raise, nothing changed |
+| `_estimate()` | the parameters, from the statistics; `_parameters()` keeps them until the next lesson |
+| `_log_likelihood(rows)` | log p(x given class), [row, class] |
+| `_terms(rows)` | the same sum by feature: for each row the columns listed, their terms [column, class], and the rest |
+| `_draw(labels, rng)` | one row for each label |
+
+Its statistics are arrays named in `_statistics`, whose last axis is the class; a model with others says how they are
+spread and joined by `_spread` and `_join`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from priory.bayes.prior import Prior, log_prior
+from priory.bayes.tables import ROUNDING, Floats, Labels, spread
+from priory.bayes.terms import Terms
+
+Rows: TypeAlias = Any
+
+
+class GenerativeMixin:
+    """Learning, forgetting, merging, prediction, explanation and sampling for a model of p(x, class)."""
+
+    _statistics: ClassVar[tuple[str, ...]]
+    prior: Prior
+    classes_: NDArray[Any]
+    class_count_: Floats
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch; an error leaves the model as it was."""
+        with self._unchanged_on_error():
+            for name in [name for name in vars(self) if name.endswith("_") or name == "_cache"]:
+                delattr(self, name)
+            self.partial_fit(X, y, sample_weight=sample_weight)
+            if len(self.classes_) < 2:
+                label = self.classes_.tolist()[0]
+                raise ValueError(
+                    f"y has one class only, {label!r}: a classifier needs two or more classes. "
+                    "If others come later, use partial_fit"
+                )
+            self._parameters()
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn some more rows; the cost does not depend on what was learned before.
+
+        New classes may come at any time; `classes` can name them before they are seen.
+        """
+        with self._unchanged_on_error():
+            first = not hasattr(self, "classes_")
+            rows = self._rows(X, reset=first)
+            labels, weights = self._labels(y, X), self._weights(y, sample_weight)
+            self._know(labels if classes is None else _union(np.asarray(classes), labels), rows)
+            codes = np.searchsorted(self.classes_, labels)
+            self._add(rows, codes, weights)
+            self._count(codes, weights)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Take back rows that were learned: the exact inverse of `partial_fit`.
+
+        What was never learned is an error, and changes nothing.
+        """
+        check_is_fitted(self)
+        with self._unchanged_on_error():
+            rows = self._rows(X, reset=False)
+            labels, weights = self._labels(y, X), self._weights(y, sample_weight)
+            codes = self._learned_codes(labels, weights)
+            self._add(rows, codes, -weights)
+            self._count(codes, -weights)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """Return the model of the joined data."""
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        self._check_joinable(other)
+        merged, added = deepcopy(self), deepcopy(other)
+        classes = _union(merged.classes_, added.classes_)
+        merged._widen(classes)
+        added._widen(classes)
+        merged._join(added)
+        merged.class_count_ = merged.class_count_ + added.class_count_
+        merged._cache.clear()
+        return merged
+
+    def __radd__(self, other: Any) -> Self:
+        """Let `sum` of models start from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Return log p(x, class) for each row and class, in the order of `classes_`."""
+        return self._joint(self._known_rows(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return log p(class given x); a row that is impossible under every class leaves the prior as it is."""
+        joint = self._settled(self.predict_joint_log_proba(X))
+        return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True), np.float64)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return p(class given x) for each row and class, in the order of `classes_`."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row; of equals the first."""
+        best = self._settled(self.predict_joint_log_proba(X)).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def log_evidence(self, X: Any) -> Floats:
+        """Return log p(x): how usual each row is, whatever its class."""
+        joint = self.predict_joint_log_proba(X)
+        return np.asarray(logsumexp(joint, axis=1), np.float64)
+
+    def explain(self, X: Any) -> list[Terms]:
+        """Return for each row the prior and one term per feature, which add up to each class's log p(x, class)."""
+        rows = self._known_rows(X)
+        prior = self.class_log_prior_
+        return [
+            Terms(self.classes_, prior, self._names(columns), terms, rest) for columns, terms, rest in self._terms(rows)
+        ]
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
+        """Draw labelled rows as the model says they come about: first the class, then the row given the class."""
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be 1 or more, not {n_samples}")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        labels = rng.choice(len(self.classes_), size=n_samples, p=np.exp(self.class_log_prior_))
+        return self._draw(labels, rng), self.classes_[labels]
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """log p(class), in the order of `classes_`."""
+        check_is_fitted(self, "classes_")
+        return log_prior(self.prior, self.class_count_, self.classes_)
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        raise NotImplementedError
+
+    def _start(self, rows: Rows, n_classes: int) -> None:
+        raise NotImplementedError
+
+    def _add(self, rows: Rows, labels: Labels, weights: Floats) -> None:
+        raise NotImplementedError
+
+    def _estimate(self) -> Any:
+        raise NotImplementedError
+
+    def _log_likelihood(self, rows: Rows) -> Floats:
+        raise NotImplementedError
+
+    def _terms(self, rows: Rows) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
+        raise NotImplementedError
+
+    def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
+        raise NotImplementedError
+
+    def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
+        """Move the classes of the statistics to new places among more of them."""
+        for name in self._statistics:
+            setattr(self, name, spread(getattr(self, name), where, n_classes))
+
+    def _join(self, other: Self) -> None:
+        """Add the statistics of a model with the same classes."""
+        for name in self._statistics:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def _parameters(self) -> Any:
+        """Return what `_estimate` makes of the statistics, computed once after each lesson."""
+        if "parameters" not in self._cache:
+            self._cache["parameters"] = self._estimate()
+        return self._cache["parameters"]
+
+    def _known_rows(self, X: Any) -> Rows:
+        check_is_fitted(self, "classes_")
+        return self._rows(X, reset=False)
+
+    def _joint(self, rows: Rows) -> Floats:
+        return self._log_likelihood(rows) + self.class_log_prior_
+
+    def _settled(self, joint: Floats) -> Floats:
+        """Return the joint with the prior in place of rows that are impossible under every class."""
+        impossible = np.isneginf(joint.max(axis=1, keepdims=True))
+        return np.where(impossible, self.class_log_prior_, joint) if impossible.any() else joint
+
+    def _labels(self, y: Any, X: Any) -> NDArray[Any]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        labels = column_or_1d(y, warn=True)
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        check_consistent_length(X, labels)
+        return np.asarray(labels)
+
+    def _weights(self, y: Any, sample_weight: ArrayLike | None) -> Floats:
+        weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        return np.asarray(weights, np.float64)
+
+    def _learned_codes(self, labels: NDArray[Any], weights: Floats) -> Labels:
+        """Return the numbers of the labels' classes; raise if they are more than were learned."""
+        unknown = np.setdiff1d(labels, self.classes_) if _same_kind(labels, self.classes_) else labels
+        if len(unknown):
+            raise ValueError(
+                f"y has the label {unknown.tolist()[0]!r}, which was never learned; "
+                f"the classes are {self.classes_.tolist()}"
+            )
+        codes = np.searchsorted(self.classes_, labels)
+        taken = np.bincount(codes, weights, minlength=len(self.classes_))
+        for label, n_taken, n_learned in zip(self.classes_.tolist(), taken, self.class_count_, strict=True):
+            if n_taken > n_learned * (1 + ROUNDING):
+                raise ValueError(f"y has {n_taken:g} rows of {label!r}, but only {n_learned:g} were learned")
+        return np.asarray(codes, np.int64)
+
+    def _know(self, labels: NDArray[Any], rows: Rows) -> None:
+        """Make place for the classes of these labels."""
+        if not hasattr(self, "classes_"):
+            self.classes_ = np.unique(labels)
+            self.class_count_ = np.zeros(len(self.classes_))
+            self._cache: dict[str, Any] = {}
+            self._start(rows, len(self.classes_))
+        elif not (_same_kind(labels, self.classes_) and np.isin(labels, self.classes_).all()):
+            self._widen(_union(self.classes_, labels))
+
+    def _widen(self, classes: NDArray[Any]) -> None:
+        where = np.searchsorted(classes, self.classes_)
+        self._spread(where, len(classes))
+        self.class_count_ = spread(self.class_count_, where, len(classes))
+        self.classes_ = classes
+
+    def _count(self, codes: Labels, weights: Floats) -> None:
+        self.class_count_ = np.maximum(
+            self.class_count_ + np.bincount(codes, weights, minlength=len(self.classes_)), 0.0
+        )
+        self._cache.clear()
+
+    def _names(self, columns: NDArray[np.int64]) -> tuple[str, ...]:
+        given = getattr(self, "feature_names_in_", None)
+        return tuple(f"x{column}" for column in columns) if given is None else tuple(given[columns])
+
+    def _check_joinable(self, other: Self) -> None:
+        """Raise if two models do not count the same things in the same way."""
+        for model in (self, other):
+            check_is_fitted(model, "classes_")
+        mine, others = (model.get_params(deep=False) for model in (self, other))  # type: ignore[attr-defined]
+        differs = [name for name in mine if not np.array_equal(mine[name], others[name])]
+        if differs:
+            name = differs[0]
+            raise ValueError(f"models with different {name} cannot be added: {mine[name]!r} and {others[name]!r}")
+        if _features(self) != _features(other):
+            raise ValueError("models of different features cannot be added: both must have the same, in the same order")
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+
+def _features(model: Any) -> tuple[Any, ...]:
+    """What is known of a model's columns: how many, and their names."""
+    return getattr(model, "n_features_in_", None), *getattr(model, "feature_names_in_", ())
+
+
+def _same_kind(some: NDArray[Any], more: NDArray[Any]) -> bool:
+    """Whether both are names, or both are numbers."""
+    return (some.dtype.kind in "OSU") == (more.dtype.kind in "OSU")
+
+
+def _union(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct labels of both, in order."""
+    if not _same_kind(some, more):
+        raise ValueError(f"y mixes names and numbers as labels: {some.tolist()[:1]} and {more.tolist()[:1]}")
+    return np.union1d(some, more)

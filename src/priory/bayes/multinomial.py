@@ -1,0 +1,146 @@
+r"""Naive Bayes on counts: a row is a bag of things, each drawn from its class's own distribution."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from priory.bayes.generative import GenerativeMixin
+from priory.bayes.prior import Prior
+from priory.bayes.tables import Floats, Labels, add_to, check_alpha, log_shares, weighted_logs
+
+
+class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
+    r"""Naive Bayes for counts, such as how often each word occurs in a message.
+
+    $$ \log p(x, c) = \log p(c) + \sum_j x_j \log p_{cj}, \qquad p_{cj} = \frac{n_{cj} + \alpha}{n_c + d\alpha} $$
+
+    Feature $j$ was counted $n_{cj}$ times in the rows of class $c$, all $d$ features together $n_c$ times. (The
+    multinomial coefficient is the same for every class and left out.) Rows may be dense or sparse (CSR). Learning costs
+    one addition per non-zero, and predicting a few sparse rows after it one logarithm per non-zero, however many
+    features there are. A count that is missing (NaN) is summed out of a prediction, by renormalising the others; to
+    learn from, counts must be complete.
+
+    Parameters: `alpha`, the pseudo-count (0 is maximum likelihood); `prior`, "fitted", "smoothed", "uniform", or
+    probabilities.
+
+    Attributes: `classes_`, `class_count_` and `token_count_` [class], `feature_count_` [feature, class],
+    `feature_log_prob_` [class, feature].
+
+    `sample` draws as many things into a row as rows of its class have on average (a Poisson number).
+
+    >>> words = [[2, 0], [1, 0], [0, 3]]                            # how often "offer", "lunch"
+    >>> model = MultinomialNB().fit(words, ["spam", "spam", "ham"])
+    >>> model.predict_proba([[1, 0]]).round(9).tolist()             # 2/3 · 4/5 against 1/3 · 1/5
+    [[0.111111111, 0.888888889]]
+    """
+
+    _statistics: ClassVar = ("feature_count_", "token_count_")
+    feature_count_: Floats
+    token_count_: Floats
+
+    def __init__(self, *, alpha: float = 1.0, prior: Prior = "fitted") -> None:
+        self.alpha = alpha
+        self.prior = prior
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """log p(feature given class), [class, feature]."""
+        return self._log_shares(slice(None)).T
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        check_alpha(self.alpha)
+        X = validate_data(
+            self, X, accept_sparse="csr", reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+        )
+        values = X.data if issparse(X) else X
+        if values.size and np.nanmin(values) < 0:
+            raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X): counts start at 0")
+        return X
+
+    def _start(self, rows: Any, n_classes: int) -> None:
+        self.feature_count_ = np.zeros((rows.shape[1], n_classes))
+        self.token_count_ = np.zeros(n_classes)
+        self._sparse = issparse(rows)
+
+    def _add(self, rows: Any, labels: Labels, weights: Floats) -> None:
+        lengths = np.asarray(rows.sum(axis=1), np.float64).ravel()
+        if np.isnan(lengths).any():
+            raise ValueError("X has NaN: a bag with a count missing cannot be learned. Impute it, or leave the row out")
+        add_to(self.feature_count_, rows, labels, weights)
+        tokens = self.token_count_ + np.bincount(labels, weights * lengths, minlength=len(self.classes_))
+        self.token_count_ = np.maximum(tokens, 0.0)
+
+    def _log_shares(self, columns: Any) -> Floats:
+        return log_shares(self.feature_count_[columns], self.token_count_, self.n_features_in_, self.alpha)
+
+    def _logs(self, columns: Any) -> Floats:
+        """What one thing of each of these features adds, [feature, class]."""
+        return self._log_shares(columns)
+
+    def _estimate(self) -> Floats:
+        return self._logs(slice(None))
+
+    def _log_likelihood(self, rows: Any) -> Floats:
+        known, missing = _split(rows)
+        found = self._sums(known)
+        return found if missing is None else found - self._missing_part(known, missing)
+
+    def _sums(self, rows: Any) -> Floats:
+        """Add up the logarithms of what is in each row: of all features, or of those in a few sparse rows alone."""
+        if "parameters" in self._cache or not issparse(rows) or rows.nnz > self.n_features_in_ // 4:
+            return weighted_logs(rows, self._parameters())
+        columns, places = np.unique(rows.indices, return_inverse=True)
+        few = csr_matrix((rows.data, places.astype(rows.indices.dtype), rows.indptr), (rows.shape[0], len(columns)))
+        return weighted_logs(few, self._logs(columns))
+
+    def _missing_part(self, known: Any, missing: Any) -> Floats:
+        """Sum missing counts out: what is known is a bag drawn from the other features alone."""
+        left = np.maximum(1 - missing @ np.exp(self._parameters()), 1e-300)
+        return np.asarray(np.asarray(known.sum(axis=1)).reshape(-1, 1) * np.log(left), np.float64)
+
+    def _terms(self, rows: Any) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
+        for i in range(rows.shape[0]):
+            known, missing = _split(csr_matrix(rows[[i]]))
+            known.eliminate_zeros()
+            columns = known.indices.astype(np.int64)
+            rest = -self._missing_part(known, missing)[0] if missing is not None else np.zeros(len(self.classes_))
+            yield columns, known.data[:, None] * self._logs(columns), rest
+
+    def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
+        ends = np.exp(self._log_shares(slice(None))).cumsum(axis=0)
+        mean_lengths = self.token_count_ / np.maximum(self.class_count_, 1e-300)
+        bags = [
+            np.searchsorted(ends[:, label], rng.random(rng.poisson(mean_lengths[label])) * ends[-1, label], "right")
+            for label in labels
+        ]
+        indptr = np.concatenate([[0], np.cumsum([len(bag) for bag in bags])])
+        things = np.concatenate(bags)
+        rows = csr_matrix((np.ones(len(things)), things, indptr), (len(bags), len(ends)))
+        rows.sum_duplicates()
+        return rows if self._sparse else rows.toarray()
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what rows are taken."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _split(rows: Any) -> tuple[Any, Any | None]:
+    """Return the counts with 0 for missing ones, and where they are missing, if anywhere."""
+    values = rows.data if issparse(rows) else rows
+    missing = np.isnan(values)
+    if not missing.any():
+        return rows, None
+    known = np.where(missing, 0.0, values)
+    if not issparse(rows):
+        return known, missing.astype(np.float64)
+    zeros, ones = (csr_matrix((part, rows.indices, rows.indptr), rows.shape) for part in (known, missing.astype(float)))
+    return zeros, ones

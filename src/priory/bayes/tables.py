@@ -1,0 +1,112 @@
+r"""Tables of counts, and the one formula that reads them.
+
+A discrete model counts how often each thing $j$ was seen under each class $c$, in a table `counts[thing, class]`: words
+of a bag, values of a column, values of a column together with those of its parents. All of them are read by the same
+smoothed share, in which the things that exclude each other have $m$ values and were seen $n_c$ times in all:
+
+$$ \log p(j \mid c) = \log \frac{n_{cj} + \alpha}{n_c + m\alpha} $$
+
+$\alpha = 0$ is maximum likelihood; then a thing never seen has probability zero exactly, and where nothing was seen at
+all, 0/0, the share is what it is for every $\alpha > 0$, however small: $1/m$.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+
+from priory.bayes.smoothing import log_pseudo
+from priory.kernels import add_cells, add_rows
+
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = NDArray[np.int64]
+#: Weights that are not whole numbers leave this share of themselves behind when they are taken back.
+ROUNDING: Final = 1e-9
+
+
+def log_shares(counts: ArrayLike, totals: ArrayLike, n_values: ArrayLike, alpha: float) -> Floats:
+    """Return log((counts + α) / (totals + m·α)), with 0/0 = 1/m.
+
+    >>> np.exp(log_shares([0, 3], 3, 2, alpha=1.0)).round(9).tolist()
+    [0.2, 0.8]
+    >>> np.exp(log_shares([0, 3], 3, 2, alpha=0.0)).tolist(), np.exp(log_shares([0], 0, 2, alpha=0.0)).tolist()
+    ([0.0, 1.0], [0.5])
+    """
+    values = np.asarray(n_values, np.float64)
+    if alpha > 0:
+        return np.asarray(log_pseudo(counts, alpha) - log_pseudo(totals, values * alpha), np.float64)
+    counts, totals = np.broadcast_arrays(np.asarray(counts, np.float64), np.asarray(totals, np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = log_pseudo(counts, 0.0) - log_pseudo(totals, 0.0)
+    return np.where(totals > 0, shares, -np.log(values))
+
+
+def weighted_logs(rows: Any, logs: Floats) -> Floats:
+    """Return rows @ logs where 0 · log 0 is 0: what does not occur may well be impossible."""
+    impossible = np.isneginf(logs)
+    if not impossible.any():
+        return np.asarray(rows @ logs, np.float64)
+    found = np.asarray(rows @ np.where(impossible, 0.0, logs), np.float64)
+    return np.where(rows @ impossible.astype(np.float64) > 0, -np.inf, found)
+
+
+def add_to(table: Floats, rows: Any, labels: Labels, weights: Floats, fits: Callable[[], bool] = lambda: True) -> None:
+    """Add rows (dense, or CSR) to table[column, class], in place; weights below zero take them back.
+
+    If something is taken back that was never there, or the result does not fit, the table stays as it was and
+    ValueError is raised.
+    """
+    columns = np.unique(rows.indices) if issparse(rows) else slice(None)
+    with _undone_unless_learned(table, columns, weights, fits):
+        if issparse(rows):
+            add_rows(table, rows.indptr, rows.indices, np.asarray(rows.data, np.float64), labels, weights)
+        else:
+            table += _class_sums(rows, labels, weights, table.shape[1])
+
+
+def add_cells_to(table: Floats, cells: NDArray[np.int32], labels: Labels, weights: Floats) -> None:
+    """Add rows that name the cells they fall into (-1 is none) to table[cell, class], in place; else as `add_to`."""
+    with _undone_unless_learned(table, slice(None), weights):
+        add_cells(table, cells, labels, weights)
+
+
+@contextmanager
+def _undone_unless_learned(
+    table: Floats, columns: Any, weights: Floats, fits: Callable[[], bool] = lambda: True
+) -> Iterator[None]:
+    """Undo what is done to these columns if rows are taken back that were never there."""
+    if not (weights < 0).any():
+        yield
+        return
+    before, rounding = table[columns].copy(), ROUNDING * float(np.abs(weights).max())
+    yield
+    left = table[columns]
+    if (left < -rounding).any() or not fits():
+        table[columns] = before
+        raise ValueError("X and y hold rows that were never learned, or were forgotten already: nothing was changed")
+    table[columns] = np.where(left < rounding, 0.0, left)
+
+
+def check_alpha(alpha: Any) -> float:
+    """Return the pseudo-count; raise if it is not a number from 0 up."""
+    if not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
+        raise ValueError(f"alpha must be a number from 0 up, not {alpha!r}")
+    return float(alpha)
+
+
+def _class_sums(rows: NDArray[Any], labels: Labels, weights: Floats, n_classes: int) -> Floats:
+    """Sums of dense rows by class, as a product with the classes' indicator: [column, class]."""
+    indicator = np.zeros((len(rows), n_classes))
+    indicator[np.arange(len(rows)), labels] = weights
+    return np.asarray(rows.T @ indicator, np.float64)
+
+
+def spread(table: Floats, where: NDArray[np.int64], n_classes: int) -> Floats:
+    """Return the table with its classes (the last axis) moved to new places among more of them; the others are zero."""
+    wider = np.zeros((*table.shape[:-1], n_classes))
+    wider[..., where] = table
+    return wider

@@ -1,0 +1,64 @@
+"""Why a row was judged as it was: the prior and one term per feature, which add up to log p(x, class)."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The sum behind one prediction: for every class, `prior + terms.sum(axis=0) + rest` is log p(x, class).
+
+    `rest` is what the features that are not listed add together: in sparse rows those that are absent.
+    """
+
+    classes: NDArray[Any]
+    prior: Floats  #: [class]
+    names: tuple[str, ...]  #: of the features that are listed
+    terms: Floats  #: [feature, class]
+    rest: Floats  #: [class]
+
+    @property
+    def joint(self) -> Floats:
+        """log p(x, class) for each class."""
+        return np.asarray(self.prior + self.terms.sum(axis=0) + self.rest)
+
+    def log_odds(self, label: Any, against: Any = None) -> dict[str, float]:
+        """Return what each feature says for one class against another, the strongest first; the sum is the log-odds.
+
+        With two classes the other one need not be named. The prior is listed as `prior`, the features that are not
+        listed as `rest`, if they say anything.
+        """
+        one, other = self._index(label), self._other(label, against)
+        differences = self.terms[:, one] - self.terms[:, other]
+        order = np.argsort(-np.abs(differences), kind="stable")
+        said = {self.names[i]: float(differences[i]) for i in order}
+        rest = float(self.rest[one] - self.rest[other])
+        return {"prior": float(self.prior[one] - self.prior[other])} | said | ({"rest": rest} if rest else {})
+
+    def __str__(self) -> str:
+        """Return the log-odds of the most probable class against the next as lines for a person."""
+        if len(self.classes) < 2:
+            return f"{self.classes[0]} is the only class"
+        best, second = np.argsort(-self.joint, kind="stable")[:2]
+        said = self.log_odds(self.classes[best], self.classes[second])
+        width = max(len(name) for name in said)
+        head = f"{self.classes[best]} against {self.classes[second]}: {sum(said.values()):+.3f}"
+        return "\n".join([head, *(f"  {name:<{width}}  {term:+.3f}" for name, term in said.items())])
+
+    def _index(self, label: Any) -> int:
+        found = np.flatnonzero(self.classes == label)
+        if not len(found):
+            raise ValueError(f"{label!r} is none of the classes {self.classes.tolist()}")
+        return int(found[0])
+
+    def _other(self, label: Any, against: Any) -> int:
+        if against is not None:
+            return self._index(against)
+        if len(self.classes) != 2:
+            raise ValueError(f"against which of the classes {self.classes.tolist()}? Name one")
+        return 1 - self._index(label)
