@@ -81,7 +81,7 @@ class CategoricalNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             self._recode(self.coding_.joined(Coding.of([column[weights > 0] for column in rows])))
         add_cells_to(self.counts_, self.coding_.cells(rows), labels, weights)
         if (weights < 0).any():
-            self._recode(self.coding_.limited((self.counts_ > 0).any(axis=1)).joined(self._given))
+            self._recode(self.coding_.limited(np.asarray((self.counts_ > 0).any(axis=1))).joined(self._given))
 
     def _recode(self, coding: Coding) -> None:
         """Make place for values not known so far, or give up that of values that were all forgotten."""
