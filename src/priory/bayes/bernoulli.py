@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
-from priory.bayes.tables import Floats, Labels, add_to, check_alpha, log_shares
+from priory.bayes.reading import read_matrix
+from priory.bayes.tables import ROUNDING, Floats, Labels, add_to, check_alpha, log_shares, used_columns, weighted_logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,23 @@ class _Presence:
             return self.ones
         return hstack([self.ones, self.missing], "csr") if issparse(self.ones) else np.hstack([self.ones, self.missing])
 
+    def dense(self) -> Iterator[tuple[Floats, Floats]]:
+        """Yield both row by row, dense."""
+        for i in range(self.ones.shape[0]):
+            ones = _row(self.ones, i)
+            yield ones, np.zeros(len(ones)) if self.missing is None else _row(self.missing, i)
+
 
 @dataclass(frozen=True, slots=True)
 class _Coins:
-    """Both sides' log-probabilities [feature, class], and what an absence of everything adds."""
+    """What presence adds to absence, [feature, class], and what an absence of everything adds, [class]."""
 
-    absent: Floats
-    present: Floats
+    gains: Floats
     baseline: Floats
 
-    @classmethod
-    def of(cls, absent: Floats, present: Floats) -> "_Coins":
-        return cls(absent, present, absent.sum(axis=0))
-
-    def total(self, rows: _Presence) -> Floats:
+    def total(self, ones: Any) -> Floats:
         """Add up the sides that are seen in each row."""
-        total = np.asarray(rows.ones @ (self.present - self.absent), np.float64) + self.baseline
-        return total if rows.missing is None else total - rows.missing @ self.absent
+        return np.asarray(ones @ self.gains, np.float64) + self.baseline
 
 
 class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
@@ -96,16 +96,18 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     @property
     def feature_log_prob_(self) -> Floats:
         """log p(feature present, given class), [class, feature]."""
-        return self._log_present().T
+        return self._log_sides()[1].T
 
     def _rows(self, X: Any, *, reset: bool) -> _Presence:
         check_alpha(self.alpha)
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, ensure_all_finite="allow-nan")
+        X = read_matrix(self, X, reset=reset, sparse=True, missing=True)
         if not issparse(X):
             ones, missing = np.greater(X, self.binarize), np.isnan(X)
             return _Presence(ones.astype(np.float64), missing.astype(np.float64) if missing.any() else None)
         if self.binarize < 0:
             raise ValueError(f"binarize must be 0 or more for sparse X, not {self.binarize}: zeros are absent there")
+        if (X.data == 1).all() and self.binarize < 1:
+            return _Presence(X, None)
         missing = np.isnan(X.data)
         return _Presence(_where(X, X.data > self.binarize), _where(X, missing) if missing.any() else None)
 
@@ -114,52 +116,72 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         self._sparse = issparse(rows.ones)
 
     def _add(self, rows: _Presence, labels: Labels, weights: Floats) -> None:
-        n_left = self.class_count_ + np.bincount(labels, weights, minlength=len(self.classes_))
         table = self.counts_ if rows.missing is not None else self.feature_count_
-        add_to(table, rows.counted, labels, weights, lambda: self._is_possible(n_left, np.unique(labels)))
+        add_to(table, rows.counted, labels, weights, lambda: self._is_possible(labels, weights))
 
-    def _is_possible(self, n_left: Floats, classes: Labels) -> bool:
-        """Whether no feature is present in more rows than there are: then an absence was never learned."""
-        known = n_left[classes] - self.missing_count_[:, classes]
-        return bool((self.feature_count_[:, classes] <= known + 1e-9 * n_left[classes]).all())
+    def _is_possible(self, labels: Labels, weights: Floats) -> bool:
+        """Whether no feature is left in more rows than there are: else an absence was taken back that never was."""
+        classes = np.unique(labels)
+        n_left = (self.class_count_ + np.bincount(labels, weights, minlength=len(self.classes_)))[classes]
+        known = n_left - self.missing_count_[:, classes]
+        return bool((self.feature_count_[:, classes] <= known + ROUNDING * np.abs(weights).max()).all())
 
-    def _n_known(self) -> Floats:
-        return self.class_count_ - self.missing_count_ if self.missing_count_.any() else self.class_count_
+    def _n_known(self, columns: Any) -> Floats:
+        missing = self.missing_count_[columns]
+        return self.class_count_ - missing if missing.any() else self.class_count_
 
-    def _log_present(self) -> Floats:
-        return log_shares(self.feature_count_, self._n_known(), 2, self.alpha)
+    def _log_sides(self, columns: Any = slice(None)) -> tuple[Floats, Floats]:
+        """Return log p(absent), log p(present), [feature, class]."""
+        counts, known = self.feature_count_[columns], self._n_known(columns)
+        absences = np.maximum(known - counts, 0)
+        return log_shares(absences, known, 2, self.alpha), log_shares(counts, known, 2, self.alpha)
 
-    def _estimate(self) -> tuple[_Coins, _Coins | None]:
-        """The coins; and where α = 0 leaves zeros, the same with 1 for each impossible side and 0 for the others."""
-        known = self._n_known()
-        absent = log_shares(np.maximum(known - self.feature_count_, 0), known, 2, self.alpha)
-        present = self._log_present()
-        never = np.isneginf(absent), np.isneginf(present)
-        if not (never[0].any() or never[1].any()):
-            return _Coins.of(absent, present), None
-        possible = _Coins.of(np.where(never[0], 0.0, absent), np.where(never[1], 0.0, present))
-        return possible, _Coins.of(never[0].astype(np.float64), never[1].astype(np.float64))
+    def _estimate(self) -> _Coins | None:
+        return self._coins(slice(None)) if self.alpha > 0 else None
+
+    def _coins(self, columns: Any) -> _Coins:
+        absent, present = self._log_sides(columns)
+        return _Coins(np.subtract(present, absent, out=present), self._baseline())
+
+    def _baseline(self) -> Floats:
+        """What an absence of everything adds; of many features most were never seen, and their absences are alike."""
+        if self.missing_count_.any():
+            return np.asarray(self._log_sides()[0].sum(axis=0))
+        baseline = np.empty(len(self.classes_))
+        for k, (counts, n) in enumerate(zip(self.feature_count_.T, self.class_count_, strict=True)):
+            seen = counts[counts != 0]
+            logs = log_shares(np.append(np.maximum(n - seen, 0), n), n, 2, self.alpha)
+            baseline[k] = logs[:-1].sum() + (len(counts) - len(seen)) * logs[-1]
+        return baseline
 
     def _log_likelihood(self, rows: _Presence) -> Floats:
-        possible, impossible = self._parameters()
-        found: Floats = possible.total(rows)
-        return found if impossible is None else np.where(impossible.total(rows) > 0.5, -np.inf, found)
+        if self.alpha == 0:
+            return self._exact_log_likelihood(rows)
+        columns, ones = used_columns(rows.ones)
+        if "parameters" in self._cache or ones is rows.ones:
+            found = self._parameters().total(rows.ones)
+        else:
+            found = self._coins(columns).total(ones)
+        return np.asarray(found if rows.missing is None else found - rows.missing @ self._log_sides()[0])
+
+    def _exact_log_likelihood(self, rows: _Presence) -> Floats:
+        """Without smoothing sides may be impossible: each is looked at, row by row."""
+        absent, present = self._log_sides()
+        sums = [
+            weighted_logs(ones, present) + weighted_logs(1 - ones - missing, absent) for ones, missing in rows.dense()
+        ]
+        return np.vstack(sums)
 
     def _terms(self, rows: _Presence) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
-        possible, impossible = self._parameters()
-        absent, present = possible.absent, possible.present
-        if impossible is not None:
-            absent = np.where(impossible.absent, -np.inf, absent)
-            present = np.where(impossible.present, -np.inf, present)
-        for i in range(rows.ones.shape[0]):
-            ones, missing = _dense(rows.ones, i), rows.missing is not None and _dense(rows.missing, i)
+        absent, present = self._log_sides()
+        for ones, missing in rows.dense():
             terms = np.where(ones[:, None] > 0, present, absent)
-            terms[missing] = 0.0
+            terms[missing > 0] = 0.0
             listed = np.flatnonzero(ones) if self._sparse else np.arange(len(ones))
             yield listed, terms[listed], np.delete(terms, listed, axis=0).sum(axis=0)
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
-        probabilities = np.exp(self._log_present())
+        probabilities = np.exp(self._log_sides()[1])
         rows = (rng.random(len(probabilities)) < probabilities[:, label] for label in labels)
         if self._sparse:
             return csr_matrix(np.vstack(list(rows)), dtype=np.float64)
@@ -183,5 +205,5 @@ def _where(X: Any, mask: NDArray[np.bool_]) -> csr_matrix:
     return kept
 
 
-def _dense(rows: Any, i: int) -> Floats:
+def _row(rows: Any, i: int) -> Floats:
     return np.asarray(rows[[i]].toarray()[0] if issparse(rows) else rows[i], np.float64)

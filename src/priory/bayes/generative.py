@@ -34,11 +34,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
-from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from priory.bayes.prior import Prior, log_prior
+from priory.bayes.reading import read_labels, read_weights
 from priory.bayes.tables import ROUNDING, Floats, Labels, spread
 from priory.bayes.terms import Terms
 
@@ -78,7 +78,8 @@ class GenerativeMixin:
         with self._unchanged_on_error():
             first = not hasattr(self, "classes_")
             rows = self._rows(X, reset=first)
-            labels, weights = self._labels(y, X), self._weights(y, sample_weight)
+            labels = read_labels(self, y, X)
+            weights = read_weights(sample_weight, labels)
             self._know(labels if classes is None else _union(np.asarray(classes), labels), rows)
             codes = np.searchsorted(self.classes_, labels)
             self._add(rows, codes, weights)
@@ -93,7 +94,8 @@ class GenerativeMixin:
         check_is_fitted(self)
         with self._unchanged_on_error():
             rows = self._rows(X, reset=False)
-            labels, weights = self._labels(y, X), self._weights(y, sample_weight)
+            labels = read_labels(self, y, X)
+            weights = read_weights(sample_weight, labels)
             codes = self._learned_codes(labels, weights)
             self._add(rows, codes, -weights)
             self._count(codes, -weights)
@@ -212,19 +214,6 @@ class GenerativeMixin:
         impossible = np.isneginf(joint.max(axis=1, keepdims=True))
         return np.where(impossible, self.class_log_prior_, joint) if impossible.any() else joint
 
-    def _labels(self, y: Any, X: Any) -> NDArray[Any]:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
-        return np.asarray(labels)
-
-    def _weights(self, y: Any, sample_weight: ArrayLike | None) -> Floats:
-        weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-        return np.asarray(weights, np.float64)
-
     def _learned_codes(self, labels: NDArray[Any], weights: Floats) -> Labels:
         """Return the numbers of the labels' classes; raise if they are more than were learned."""
         unknown = np.setdiff1d(labels, self.classes_) if _same_kind(labels, self.classes_) else labels
@@ -247,7 +236,7 @@ class GenerativeMixin:
             self.class_count_ = np.zeros(len(self.classes_))
             self._cache: dict[str, Any] = {}
             self._start(rows, len(self.classes_))
-        elif not (_same_kind(labels, self.classes_) and np.isin(labels, self.classes_).all()):
+        elif not (_same_kind(labels, self.classes_) and (_nearest(self.classes_, labels) == labels).all()):
             self._widen(_union(self.classes_, labels))
 
     def _widen(self, classes: NDArray[Any]) -> None:
@@ -297,6 +286,11 @@ def _features(model: Any) -> tuple[Any, ...]:
 def _same_kind(some: NDArray[Any], more: NDArray[Any]) -> bool:
     """Whether both are names, or both are numbers."""
     return (some.dtype.kind in "OSU") == (more.dtype.kind in "OSU")
+
+
+def _nearest(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
+    """Return for each label the class that stands where it would stand in order: itself, if it is known."""
+    return np.asarray(classes[np.minimum(np.searchsorted(classes, labels), len(classes) - 1)])
 
 
 def _union(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:

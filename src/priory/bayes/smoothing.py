@@ -8,4 +8,5 @@ from numpy.typing import ArrayLike, NDArray
 
 def log_pseudo(counts: ArrayLike, pseudo: Any) -> NDArray[np.float64]:
     """Return log(count + pseudo-count): numerator and denominator of every smoothed share."""
-    return np.asarray(np.log(np.asarray(counts, np.float64) + pseudo), np.float64)
+    smoothed = np.asarray(np.asarray(counts, np.float64) + pseudo)
+    return np.asarray(np.log(smoothed, out=smoothed))

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 
 from priory.bayes.smoothing import log_pseudo
 from priory.kernels import add_cells, add_rows
@@ -38,7 +38,9 @@ def log_shares(counts: ArrayLike, totals: ArrayLike, n_values: ArrayLike, alpha:
     """
     values = np.asarray(n_values, np.float64)
     if alpha > 0:
-        return np.asarray(log_pseudo(counts, alpha) - log_pseudo(totals, values * alpha), np.float64)
+        shares, total = log_pseudo(counts, alpha), log_pseudo(totals, values * alpha)
+        whole = np.broadcast_shapes(shares.shape, total.shape) == shares.shape
+        return np.subtract(shares, total, out=shares if whole else None)  # in place: tables may be large
     counts, totals = np.broadcast_arrays(np.asarray(counts, np.float64), np.asarray(totals, np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = log_pseudo(counts, 0.0) - log_pseudo(totals, 0.0)
@@ -60,8 +62,9 @@ def add_to(table: Floats, rows: Any, labels: Labels, weights: Floats, fits: Call
     If something is taken back that was never there, or the result does not fit, the table stays as it was and
     ValueError is raised.
     """
-    columns = np.unique(rows.indices) if issparse(rows) else slice(None)
-    with _undone_unless_learned(table, columns, weights, fits):
+    with _undone_unless_learned(
+        table, lambda: np.unique(rows.indices) if issparse(rows) else slice(None), weights, fits
+    ):
         if issparse(rows):
             add_rows(table, rows.indptr, rows.indices, np.asarray(rows.data, np.float64), labels, weights)
         else:
@@ -70,18 +73,19 @@ def add_to(table: Floats, rows: Any, labels: Labels, weights: Floats, fits: Call
 
 def add_cells_to(table: Floats, cells: NDArray[np.int32], labels: Labels, weights: Floats) -> None:
     """Add rows that name the cells they fall into (-1 is none) to table[cell, class], in place; else as `add_to`."""
-    with _undone_unless_learned(table, slice(None), weights):
+    with _undone_unless_learned(table, lambda: slice(None), weights):
         add_cells(table, cells, labels, weights)
 
 
 @contextmanager
 def _undone_unless_learned(
-    table: Floats, columns: Any, weights: Floats, fits: Callable[[], bool] = lambda: True
+    table: Floats, touched: Callable[[], Any], weights: Floats, fits: Callable[[], bool] = lambda: True
 ) -> Iterator[None]:
-    """Undo what is done to these columns if rows are taken back that were never there."""
+    """Undo what is done to the columns touched if rows are taken back that were never there."""
     if not (weights < 0).any():
         yield
         return
+    columns = touched()
     before, rounding = table[columns].copy(), ROUNDING * float(np.abs(weights).max())
     yield
     left = table[columns]
@@ -93,9 +97,18 @@ def _undone_unless_learned(
 
 def check_alpha(alpha: Any) -> float:
     """Return the pseudo-count; raise if it is not a number from 0 up."""
-    if not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
+    if not isinstance(alpha, (float, int, Real)) or not 0 <= float(alpha) < np.inf:
         raise ValueError(f"alpha must be a number from 0 up, not {alpha!r}")
     return float(alpha)
+
+
+def used_columns(rows: Any) -> tuple[Any, Any]:
+    """Return the columns that a few sparse rows use, and the rows with those alone; of other rows all columns."""
+    if not issparse(rows) or rows.nnz > rows.shape[1] // 4:
+        return slice(None), rows
+    columns, places = np.unique(rows.indices, return_inverse=True)
+    narrow = csr_matrix((rows.data, places.astype(rows.indices.dtype), rows.indptr), (rows.shape[0], len(columns)))
+    return columns, narrow
 
 
 def _class_sums(rows: NDArray[Any], labels: Labels, weights: Floats, n_classes: int) -> Floats:

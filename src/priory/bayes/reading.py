@@ -1,0 +1,72 @@
+"""Arguments as arrays: X, y and weights, checked.
+
+scikit-learn's own checks take some hundred microseconds, whatever the size: more than learning a row does. So what
+already is an array of the right type and shape is checked here for what may be wrong with its values, and everything
+else is handed to scikit-learn, which knows frames, lists and what to say of them.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+Floats = NDArray[np.float64]
+_PLAIN = (np.ndarray, csr_matrix, csr_array)
+
+
+def read_matrix(estimator: Any, X: Any, *, reset: bool, sparse: bool = False, missing: bool = False) -> Any:
+    """Return X as numbers, dense or (if allowed) CSR, with the columns the estimator knows; NaN only if allowed."""
+    if not reset and _is_ready(estimator, X, sparse) and _is_finite(X, missing):
+        return X
+    finite = "allow-nan" if missing else True
+    numbers = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr" if sparse else False, dtype=np.float64, ensure_all_finite=finite
+    )
+    if issparse(numbers) and not numbers.has_canonical_format:
+        numbers = numbers.copy()
+        numbers.sum_duplicates()
+    return numbers
+
+
+def _is_ready(estimator: Any, X: Any, sparse: bool) -> bool:
+    """Whether X is an array that needs no conversion, and the estimator does not expect names of columns."""
+    return (
+        type(X) in _PLAIN
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and (type(X) is np.ndarray or (sparse and X.has_canonical_format))
+    )
+
+
+def _is_finite(X: Any, missing: bool) -> bool:
+    values = X if type(X) is np.ndarray else X.data
+    return bool(np.isfinite(values).all() or (missing and not np.isinf(values).any()))
+
+
+def read_labels(estimator: Any, y: Any, X: Any) -> NDArray[Any]:
+    """Return y as an array of labels, one for each row of X."""
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    labels = np.asarray(y) if type(y) in (list, np.ndarray) else y
+    if not (type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind in "biuU"):
+        labels = np.asarray(column_or_1d(y, warn=True))
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+    if not (type(X) in _PLAIN and X.shape[0] == len(labels)):
+        check_consistent_length(X, labels)
+    return labels
+
+
+def read_weights(sample_weight: ArrayLike | None, labels: NDArray[Any]) -> Floats:
+    """Return one weight for each label: 1 if none are given."""
+    if sample_weight is None:
+        return np.ones(len(labels))
+    weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+    return np.asarray(weights, np.float64)

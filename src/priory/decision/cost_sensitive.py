@@ -1,0 +1,212 @@
+r"""Let any classifier that gives probabilities decide by the costs of its mistakes, and abstain where that is cheaper.
+
+The expected cost of saying label $j$ about a row $x$ is $\sum_i p(i \mid x)\,c_{ji}$; the cheapest is said. If saying
+*unsure* has a cost of its own, that is said wherever every label would cost more.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import Tags, column_or_1d, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from priory.decision.costs import UNSURE, Costs, thresholds
+
+
+def _learns_in_parts(model: "CostSensitive") -> bool:
+    """Whether the estimator has partial_fit; if not, an AttributeError says so."""
+    return bool(model.estimator.partial_fit)
+
+
+class CostSensitive(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that says what costs least, for any number of labels, or that it is unsure.
+
+    When mistakes differ in cost, or when a person can look at the doubtful rows. The probabilities must be right for
+    the costs to be: calibrate an estimator that exaggerates. One that is fitted already goes in as
+    `sklearn.frozen.FrozenEstimator(model)`; `fit` then learns nothing and takes the costs up.
+
+    Parameters: `estimator`, with `predict_proba`; `costs[said][true]`, a square matrix in the order of `classes_` or a
+    mapping by label, in which what is right may be left out and costs 0 (None: every mistake costs 1); `unsure`, what
+    it costs to say that one is unsure (None: a label is always said); `unsure_label`, what `predict` returns then
+    (None: "unsure" where labels are text, -1 where they are numbers; text among numbers makes an object array).
+
+    Attributes: `estimator_`, fitted; `classes_`; `costs_`, the matrix; `thresholds_`, for two labels beyond which
+    probability of the second what is said, empty for more. `score`, the accuracy, counts *unsure* as a mistake.
+
+    >>> from sklearn.naive_bayes import BernoulliNB
+    >>> words, labels = [[1, 0], [1, 1], [0, 1], [0, 1]], ["spam", "spam", "ham", "ham"]
+    >>> model = CostSensitive(BernoulliNB(), {"ham": {"spam": 10}, "spam": {"ham": 100}}, unsure=4).fit(words, labels)
+    >>> model.thresholds_
+    {'unsure': 0.4, 'spam': 0.96}
+    >>> model.predict([[1, 0], [0, 1]]).tolist()         # the first is spam to 86 %, which is not enough
+    ['unsure', 'ham']
+    >>> model.expected_costs([[1, 0], [0, 1]]).round(1)  # of saying ham, spam, unsure
+    array([[ 8.6, 14.3,  4. ],
+           [ 1.8, 81.8,  4. ]])
+
+    C. Elkan: The foundations of cost-sensitive learning. IJCAI 2001, 973-978. C. K. Chow: On optimum recognition error
+    and reject tradeoff. IEEE Transactions on Information Theory 16, 1970, 41-46.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        costs: ArrayLike | Mapping[Any, Mapping[Any, float]] | None = None,
+        unsure: float | None = None,
+        unsure_label: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.costs = costs
+        self.unsure = unsure
+        self.unsure_label = unsure_label
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
+        """Fit a clone of the estimator; weights and further arguments are passed on to it."""
+        self._check_parameters()
+        estimator = clone(self.estimator)
+        estimator.fit(X, column_or_1d(y, warn=True), **_given(sample_weight=sample_weight), **fit_params)
+        return self._take(estimator)
+
+    @available_if(_learns_in_parts)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Let the estimator learn further rows, where it can; the first call starts with a clone of it."""
+        self._check_parameters()
+        estimator = self.estimator_ if hasattr(self, "estimator_") else clone(self.estimator)
+        estimator.partial_fit(X, column_or_1d(y, warn=True), **_given(classes=classes, sample_weight=sample_weight))
+        return self._take(estimator)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the cheapest thing to say; of equally cheap ones that one is unsure, then the first label."""
+        said = self._said(X)
+        return np.asarray(self._answers[said])
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the estimator's probabilities, in the order of `classes_`."""
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    def expected_costs(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return what saying each label is expected to cost, [row, label]; *unsure*, if it has a cost, is the last."""
+        probabilities = self.predict_proba(X)
+        expected = _costs(self.costs_, self._unsure).expected(list(probabilities.T))
+        columns = list(expected.values())[: len(self._answers)]
+        return np.column_stack(np.broadcast_arrays(*columns)).astype(np.float64)
+
+    def cost(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return what the predictions cost when y is true: the mean over the rows."""
+        said = self._said(X)
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        labels = column_or_1d(y).tolist()
+        if unknown := set(labels) - set(places):
+            raise ValueError(f"y has labels without a cost: {_named(unknown)}; learned are {_named(places)}")
+        priced = self.costs_ if self._unsure is None else np.vstack([self.costs_, np.full(len(places), self._unsure)])
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return float(np.average(priced[said, [places[label] for label in labels]], weights=weights))
+
+    def _said(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The place of what is said, as `cheapest` has it: of equals *unsure*, which is place -1, or the first."""
+        expected = self.expected_costs(X)
+        if self._unsure is None:
+            return np.asarray(expected.argmin(axis=1))
+        return np.asarray(np.roll(expected, 1, axis=1).argmin(axis=1) - 1)
+
+    def _check_parameters(self) -> None:
+        if not hasattr(self.estimator, "predict_proba"):
+            name = type(self.estimator).__name__
+            raise TypeError(
+                f"estimator must have predict_proba, which {name} has not: expected costs need probabilities; "
+                "wrap it in sklearn.calibration.CalibratedClassifierCV"
+            )
+        if self.unsure is not None and not 0 <= self.unsure < math.inf:
+            raise ValueError(f"unsure must be a cost of at least 0, not {self.unsure}; None means never unsure")
+
+    def _take(self, estimator: Any) -> Self:
+        """Take the fitted estimator and read the costs in the order of its classes; an error changes nothing."""
+        classes = np.asarray(estimator.classes_)
+        matrix = _matrix(self.costs, classes)
+        answers = classes if self.unsure is None else _with_unsure(classes, self.unsure_label)
+        self.estimator_, self.classes_, self.costs_ = estimator, classes, matrix
+        self._unsure, self._answers = self.unsure, answers
+        named = {str(place): answer for place, answer in enumerate(answers.tolist())} | {UNSURE: answers.tolist()[-1]}
+        self.thresholds_ = {named[said]: p for said, p in thresholds(_costs(matrix, self.unsure)).items()}
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        return tags
+
+
+def _given(**arguments: object) -> dict[str, object]:
+    """The arguments that have a value: not every estimator has a name for each."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _costs(matrix: NDArray[np.float64], unsure: float | None) -> Costs:
+    """The costs with places for labels, so that a label may have any type, and any name."""
+    places = tuple(str(place) for place in range(len(matrix)))
+    return Costs(places, tuple(map(tuple, matrix.tolist())), math.inf if unsure is None else unsure)
+
+
+def _with_unsure(classes: NDArray[Any], unsure_label: Any) -> NDArray[Any]:
+    """The labels, then what is said instead of one; an object array where it is of another kind."""
+    is_text = isinstance(classes.tolist()[0], str)
+    label = (UNSURE if is_text else -1) if unsure_label is None else unsure_label
+    if label in classes.tolist():
+        raise ValueError(f"unsure_label must be no label that is learned, and {label!r} is one: choose another")
+    return np.append(classes if isinstance(label, str) == is_text else classes.astype(object), label)
+
+
+def _matrix(costs: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """The costs as a matrix in the order of the classes, or an error that says what is wrong with them."""
+    n = len(classes)
+    if costs is None:
+        return 1 - np.eye(n)
+    if isinstance(costs, Mapping):
+        costs = _by_label(costs, classes.tolist())
+    try:
+        matrix = np.array(costs, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"costs must be {n} x {n} numbers or a mapping by label, but are {costs!r}") from error
+    if matrix.shape != (n, n):
+        shape = " x ".join(map(str, matrix.shape))
+        raise ValueError(
+            f"costs must be {n} x {n}, a row for each label said of {_named(classes.tolist())}, but are {shape}"
+        )
+    wrong = np.argwhere(~((matrix >= 0) & (matrix < np.inf)))
+    if len(wrong):
+        said, true = (classes.tolist()[place] for place in wrong[0])
+        cost = matrix[tuple(wrong[0])]
+        raise ValueError(f"costs must be at least 0 and finite, but saying {said!r} when {true!r} is true costs {cost}")
+    return matrix
+
+
+def _by_label(costs: Mapping[Any, Mapping[Any, float]], labels: Sequence[Any]) -> list[list[float]]:
+    """The rows of a mapping {said: {true: cost}}."""
+    named = set(costs).union(*costs.values())
+    if unknown := named - set(labels):
+        raise ValueError(f"costs name labels that are not learned: {_named(unknown)}; learned are {_named(labels)}")
+    for said in labels:
+        if missing := set(labels) - set(costs.get(said, ())) - {said}:
+            raise ValueError(f"costs lack what it costs to say {said!r} when one of {_named(missing)} is true")
+    return [[costs.get(said, {}).get(true, 0.0) for true in labels] for said in labels]
+
+
+def _named(labels: Iterable[Any]) -> str:
+    return ", ".join(sorted(map(repr, labels)))
