@@ -7,7 +7,7 @@ loops run without the GIL. There is no mail in here: a vector is a sorted array 
 
 import numpy as np
 
-from libc.math cimport log
+from libc.math cimport INFINITY, exp, isinf, log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 Buckets = Positions = np.ndarray  # names for annotations: kernels.pyi says of what
@@ -89,25 +89,35 @@ def add_rows(
 ):
     """Add the rows of a sparse matrix (CSR) to the table: counts[column, label of the row] += weight · value.
 
-    The cost is one addition per non-zero, however many columns there are.
+    The cost is one addition per non-zero, however many columns there are. Returns what was added to each label in all.
     """
     cdef Py_ssize_t rows = labels.shape[0], i, at
-    cdef int64_t largest = -1, least = 0
+    cdef Index largest = -1, least = 0
+    cdef double total
+    cdef double[::1] totals = np.zeros(counts.shape[1])
     if indptr.shape[0] != rows + 1 or weights.shape[0] != rows or values.shape[0] != indices.shape[0]:
         raise IndexError(f"labels, weights and indptr do not describe the same {rows} rows")
     if indptr[0] != 0 or indptr[rows] > indices.shape[0]:
         raise IndexError(f"indptr does not divide {indices.shape[0]} values into {rows} rows")
     for at in range(indices.shape[0]):
-        largest, least = max(largest, <int64_t> indices[at]), min(least, <int64_t> indices[at])
+        largest = max(largest, indices[at])
+        least = min(least, indices[at])
     for i in range(rows):
         if not 0 <= labels[i] < counts.shape[1] or indptr[i] > indptr[i + 1]:
             raise IndexError(f"row {i} has no place in a table of {counts.shape[0]} × {counts.shape[1]}")
     if least < 0 or largest >= counts.shape[0]:
-        raise IndexError(f"column {largest} is not in a table of {counts.shape[0]} × {counts.shape[1]}")
+        wrong = largest if least >= 0 else least
+        raise IndexError(f"column {wrong} is not in a table of {counts.shape[0]} × {counts.shape[1]}")
     with nogil:
         for i in range(rows):
+            total = 0
             for at in range(indptr[i], indptr[i + 1]):
+                if at + AHEAD < indptr[rows]:
+                    fetch(&counts[indices[at + AHEAD], labels[i]])
                 counts[indices[at], labels[i]] += weights[i] * values[at]
+                total += values[at]
+            totals[labels[i]] += weights[i] * total
+    return np.asarray(totals)
 
 
 def add_cells(
@@ -140,6 +150,105 @@ def sum_cells(const double[:, ::1] logs, const int32_t[:, ::1] cells):
                     for k in range(classes):
                         out[i, k] += logs[cells[i, j], k]
     return np.asarray(out)
+
+
+def weigh_coins(const double[:, ::1] counts, const double[:, ::1] totals, double alpha, double[:, ::1] gains):
+    """Return the sum of log p(absent) over all features, by class; fill `gains` with log p(present) - log p(absent).
+
+    p(present) is (count + α) / (total + 2α) with α > 0; `totals` has a row for each feature, or one for all. `gains` has
+    a row for each feature, or none if they are not wanted. Most features of a large table were never seen: theirs are
+    alike and computed once.
+    """
+    cdef Py_ssize_t j, k, classes = counts.shape[1]
+    cdef bint one = totals.shape[0] == 1, wanted = gains.shape[0] > 0
+    cdef double n, absent, present, log_of_alpha = log(alpha)
+    cdef double[::1] baseline = np.zeros(classes), never = np.zeros(classes)
+    cdef double[::1] n_never = np.zeros(classes)
+    if totals.shape[1] != classes or not (one or totals.shape[0] == counts.shape[0]):
+        raise IndexError(f"totals do not fit a table of {counts.shape[0]} × {classes}")
+    if wanted and (gains.shape[0] != counts.shape[0] or gains.shape[1] != classes):
+        raise IndexError(f"gains do not fit a table of {counts.shape[0]} × {classes}")
+    for k in range(classes if one else 0):
+        never[k] = log(totals[0, k] + alpha)
+    with nogil:
+        for j in range(counts.shape[0]):
+            for k in range(classes):
+                if one and counts[j, k] == 0:
+                    n_never[k] += 1
+                    absent, present = never[k], log_of_alpha
+                else:
+                    n = totals[0 if one else j, k]
+                    absent, present = log(max(n - counts[j, k], 0) + alpha), log(counts[j, k] + alpha)
+                    baseline[k] += absent - log(n + 2 * alpha)
+                if wanted:
+                    gains[j, k] = present - absent
+    for k in range(classes if one else 0):
+        baseline[k] += n_never[k] * (never[k] - log(totals[0, k] + 2 * alpha))
+    return np.asarray(baseline)
+
+
+def posterior(const double[:, ::1] joint, const double[::1] log_prior):
+    """Return p(class given x) from each row of log p(x, class); see `log_posterior` for rows at infinity."""
+    cdef Py_ssize_t i, k, classes = joint.shape[1]
+    cdef double highest, total
+    cdef double[:, ::1] out = np.empty((joint.shape[0], classes))
+    fit_priors(log_prior, classes)
+    with nogil:
+        for i in range(joint.shape[0]):
+            highest = settle(joint, log_prior, out, i)
+            total = 0
+            for k in range(classes):
+                out[i, k] = exp(out[i, k] - highest) if out[i, k] != highest else 1
+                total += out[i, k]
+            for k in range(classes):
+                out[i, k] /= total
+    return np.asarray(out)
+
+
+def log_posterior(const double[:, ::1] joint, const double[::1] log_prior):
+    """Return each row of log p(x, class) less log p(x), so that its exponentials sum to 1.
+
+    Of several classes at plus infinity each is as probable as its prior says, and of a row at minus infinity under every
+    class all are.
+    """
+    cdef Py_ssize_t i, k, classes = joint.shape[1]
+    cdef double highest, total
+    cdef double[:, ::1] out = np.empty((joint.shape[0], classes))
+    fit_priors(log_prior, classes)
+    with nogil:
+        for i in range(joint.shape[0]):
+            highest = settle(joint, log_prior, out, i)
+            total = 0
+            for k in range(classes):
+                total += exp(out[i, k] - highest) if out[i, k] != highest else 1
+            total = log(total)
+            for k in range(classes):
+                out[i, k] = (out[i, k] - highest) - total
+    return np.asarray(out)
+
+
+cdef int fit_priors(const double[::1] log_prior, Py_ssize_t classes) except -1:
+    """Raise unless there is a prior for each class."""
+    if log_prior.shape[0] != classes:
+        raise IndexError(f"{log_prior.shape[0]} priors for {classes} classes")
+    return 0
+
+
+cdef inline double settle(
+    const double[:, ::1] joint, const double[::1] log_prior, double[:, ::1] out, Py_ssize_t i
+) noexcept nogil:
+    """Copy a row, with the prior in place of what is infinite, and return the highest of it."""
+    cdef Py_ssize_t k
+    cdef double highest = -INFINITY, extreme
+    for k in range(joint.shape[1]):
+        out[i, k] = joint[i, k]
+        highest = max(highest, joint[i, k])
+    if isinf(highest):
+        extreme, highest = highest, -INFINITY
+        for k in range(joint.shape[1]):
+            out[i, k] = log_prior[k] if joint[i, k] == extreme else -INFINITY
+            highest = max(highest, out[i, k])
+    return highest
 
 
 cdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:

@@ -2,7 +2,7 @@ r"""Naive Bayes on what is present and what is absent: under each class, each fe
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
 from priory.bayes.reading import read_matrix
-from priory.bayes.tables import ROUNDING, Floats, Labels, add_to, check_alpha, log_shares, used_columns, weighted_logs
+from priory.bayes.tables import (
+    ROUNDING,
+    Floats,
+    Labels,
+    add_to,
+    check_alpha,
+    log_shares,
+    used_columns,
+    weighted_logs,
+)
+from priory.kernels import weigh_coins
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,7 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     """
 
     _statistics: ClassVar = ("counts_",)
-    counts_: Floats
+    counts_: Floats  #: [feature, class] where present, and below them, once some were missing, where missing
 
     def __init__(self, *, alpha: float = 1.0, prior: Prior = "fitted", binarize: float = 0.0) -> None:
         self.alpha = alpha
@@ -90,7 +100,7 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def missing_count_(self) -> Floats:
-        """Weight of the rows in which each feature is not known, [feature, class]."""
+        """Weight of the rows in which each feature is not known, [feature, class]; empty if all always were."""
         return self.counts_[self.n_features_in_ :]
 
     @property
@@ -106,29 +116,33 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             return _Presence(ones.astype(np.float64), missing.astype(np.float64) if missing.any() else None)
         if self.binarize < 0:
             raise ValueError(f"binarize must be 0 or more for sparse X, not {self.binarize}: zeros are absent there")
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         if (X.data == 1).all() and self.binarize < 1:
             return _Presence(X, None)
         missing = np.isnan(X.data)
         return _Presence(_where(X, X.data > self.binarize), _where(X, missing) if missing.any() else None)
 
     def _start(self, rows: _Presence, n_classes: int) -> None:
-        self.counts_ = np.zeros((2 * rows.ones.shape[1], n_classes))
+        self.counts_ = np.zeros((rows.ones.shape[1], n_classes))
         self._sparse = issparse(rows.ones)
 
     def _add(self, rows: _Presence, labels: Labels, weights: Floats) -> None:
-        table = self.counts_ if rows.missing is not None else self.feature_count_
+        if rows.missing is not None and not len(self.missing_count_):
+            self.counts_ = np.vstack([self.counts_, np.zeros_like(self.counts_)])
+        table = self.feature_count_ if rows.missing is None else self.counts_
         add_to(table, rows.counted, labels, weights, lambda: self._is_possible(labels, weights))
 
     def _is_possible(self, labels: Labels, weights: Floats) -> bool:
         """Whether no feature is left in more rows than there are: else an absence was taken back that never was."""
         classes = np.unique(labels)
         n_left = (self.class_count_ + np.bincount(labels, weights, minlength=len(self.classes_)))[classes]
-        known = n_left - self.missing_count_[:, classes]
+        known = n_left - self.missing_count_[:, classes] if len(self.missing_count_) else n_left
         return bool((self.feature_count_[:, classes] <= known + ROUNDING * np.abs(weights).max()).all())
 
     def _n_known(self, columns: Any) -> Floats:
-        missing = self.missing_count_[columns]
-        return self.class_count_ - missing if missing.any() else self.class_count_
+        return self.class_count_ - self.missing_count_[columns] if len(self.missing_count_) else self.class_count_
 
     def _log_sides(self, columns: Any = slice(None)) -> tuple[Floats, Floats]:
         """Return log p(absent), log p(present), [feature, class]."""
@@ -137,31 +151,27 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return log_shares(absences, known, 2, self.alpha), log_shares(counts, known, 2, self.alpha)
 
     def _estimate(self) -> _Coins | None:
-        return self._coins(slice(None)) if self.alpha > 0 else None
+        if self.alpha == 0:
+            return None
+        gains = np.empty_like(self.feature_count_)
+        return _Coins(gains, self._weighed(gains))
 
-    def _coins(self, columns: Any) -> _Coins:
+    def _weighed(self, gains: Floats) -> Floats:
+        """Return what an absence of everything adds, and fill in what presence adds to absence, if asked for."""
+        return weigh_coins(self.feature_count_, np.atleast_2d(self._n_known(slice(None))), self.alpha, gains)
+
+    def _coins_of(self, columns: Any) -> _Coins:
         absent, present = self._log_sides(columns)
-        return _Coins(np.subtract(present, absent, out=present), self._baseline())
-
-    def _baseline(self) -> Floats:
-        """What an absence of everything adds; of many features most were never seen, and their absences are alike."""
-        if self.missing_count_.any():
-            return np.asarray(self._log_sides()[0].sum(axis=0))
-        baseline = np.empty(len(self.classes_))
-        for k, (counts, n) in enumerate(zip(self.feature_count_.T, self.class_count_, strict=True)):
-            seen = counts[counts != 0]
-            logs = log_shares(np.append(np.maximum(n - seen, 0), n), n, 2, self.alpha)
-            baseline[k] = logs[:-1].sum() + (len(counts) - len(seen)) * logs[-1]
-        return baseline
+        return _Coins(present - absent, self._weighed(np.empty((0, len(self.classes_)))))
 
     def _log_likelihood(self, rows: _Presence) -> Floats:
         if self.alpha == 0:
             return self._exact_log_likelihood(rows)
         columns, ones = used_columns(rows.ones)
-        if "parameters" in self._cache or ones is rows.ones:
+        if self._is_estimated() or ones is rows.ones:
             found = self._parameters().total(rows.ones)
         else:
-            found = self._coins(columns).total(ones)
+            found = self._coins_of(columns).total(ones)
         return np.asarray(found if rows.missing is None else found - rows.missing @ self._log_sides()[0])
 
     def _exact_log_likelihood(self, rows: _Presence) -> Floats:
@@ -180,12 +190,16 @@ class BernoulliNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             listed = np.flatnonzero(ones) if self._sparse else np.arange(len(ones))
             yield listed, terms[listed], np.delete(terms, listed, axis=0).sum(axis=0)
 
+    def _join(self, other: Self) -> None:
+        if len(self.counts_) < len(other.counts_):
+            self.counts_, other.counts_ = other.counts_, self.counts_
+        self.counts_[: len(other.counts_)] += other.counts_
+
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
         probabilities = np.exp(self._log_sides()[1])
         rows = (rng.random(len(probabilities)) < probabilities[:, label] for label in labels)
-        if self._sparse:
-            return csr_matrix(np.vstack(list(rows)), dtype=np.float64)
-        return np.vstack(list(rows)).astype(np.float64)
+        drawn = np.where(np.vstack(list(rows)), max(self.binarize + 1.0, 1.0), min(self.binarize, 0.0))
+        return csr_matrix(drawn) if self._sparse else drawn
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what rows are taken."""

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from priory.bayes.coding import Codes, Coding, Columns, read_columns
+from priory.bayes.coding import Codes, Coding
+from priory.bayes.columns import Columns, read_columns
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
 from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha, log_shares, spread
@@ -70,15 +71,12 @@ class CategoricalNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return read_columns(self, X, reset=reset)
 
     def _start(self, rows: Columns, n_classes: int) -> None:
-        given = self.categories if self.categories is not None else [[] for _ in rows]
-        if len(given) != len(rows):
-            raise ValueError(f"categories has the values of {len(given)} columns, but X has {len(rows)} columns")
-        self.coding_ = self._given = Coding.given(given)
+        self.coding_ = self._given = Coding.named(self.categories, len(rows))
         self.counts_ = np.zeros((self.coding_.n_cells, n_classes))
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
         if not (weights < 0).any():
-            self._recode(self.coding_.joined(Coding.of([column[weights > 0] for column in rows])))
+            self._recode(self.coding_.joined(Coding.of(rows.where(weights > 0))))
         add_cells_to(self.counts_, self.coding_.cells(rows), labels, weights)
         if (weights < 0).any():
             self._recode(self.coding_.limited(np.asarray((self.counts_ > 0).any(axis=1))).joined(self._given))

@@ -7,49 +7,20 @@ never seen, whose count stays zero. So a new value needs no special case: it fal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
+from itertools import repeat
 from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
-Columns: TypeAlias = list[NDArray[Any]]  #: each numbers with NaN, or strings with None where a value is missing
+from priory.bayes.columns import Columns, typed
+from priory.bayes.frames import is_missing
+from priory.bayes.lookup import found, looked_up
+
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int32]
 MISSING: Final = -1
-
-
-def read_columns(estimator: Any, X: Any, *, reset: bool) -> Columns:
-    """Return the columns of an array or a frame, checked against those the estimator knows."""
-    X = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-    if X.dtype.kind in "biuf":
-        return list(X.T)
-    return [_typed(column, name) for name, column in zip(_names(estimator, X.shape[1]), X.T, strict=True)]
-
-
-def _names(estimator: Any, n: int) -> Sequence[str]:
-    given = getattr(estimator, "feature_names_in_", None)
-    return [f"{j}" for j in range(n)] if given is None else list(given)
-
-
-def _typed(column: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return a column of numbers, or of strings."""
-    missing = np.array([_is_missing(value) for value in column], bool)
-    known = column[~missing]
-    if len(known) and all(isinstance(value, str) for value in known):
-        named = column.astype(object)
-        named[missing] = None
-        return named
-    try:
-        return np.where(missing, np.nan, column).astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name} of X mixes numbers with other values: make it all strings") from error
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, and pandas' NA, which is not even equal to itself by a yes or no."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and isnan(value))
+_WIDEST: Final = 1 << 22  #: whole numbers spread over more than this are looked up by search, not in a table
 
 
 @dataclass(frozen=True)
@@ -68,12 +39,27 @@ class Coding:
     @classmethod
     def of(cls, columns: Columns) -> Self:
         """Return the coding of the values in these columns."""
+        matrix = getattr(columns, "matrix", None)
+        if matrix is not None and matrix.dtype == np.int64 and len(matrix):
+            least, most = matrix.min(axis=0), matrix.max(axis=0)
+            starts = np.concatenate([[0], np.cumsum(most - least + 1)])
+            if 0 < starts[-1] <= max(_WIDEST, 4 * matrix.size):
+                flags = np.split(found(matrix, least, starts), starts[1:-1])
+                return cls(tuple((np.flatnonzero(f) + low).astype(float) for f, low in zip(flags, least, strict=True)))
         return cls(tuple(_values(column) for column in columns))
 
     @classmethod
     def given(cls, categories: Iterable[ArrayLike]) -> Self:
         """Return the coding of values that are named."""
-        return cls(tuple(_values(_typed(np.asarray(values, object), f"{j}")) for j, values in enumerate(categories)))
+        return cls(tuple(_values(typed(np.asarray(values, object), f"{j}")) for j, values in enumerate(categories)))
+
+    @classmethod
+    def named(cls, categories: Sequence[ArrayLike] | None, n_columns: int) -> Self:
+        """Return the coding of the values that an estimator was told of, which are none unless some are given."""
+        given = [[]] * n_columns if categories is None else categories
+        if len(given) != n_columns:
+            raise ValueError(f"categories has the values of {len(given)} columns, but X has {n_columns} columns")
+        return cls.given(given)
 
     @cached_property
     def n_values(self) -> NDArray[np.int64]:
@@ -92,22 +78,51 @@ class Coding:
 
     def codes(self, columns: Columns) -> Codes:
         """Return the number of each value in its column, [row, column]; one that is not known has the number after."""
+        return self._numbers(columns, np.zeros(len(columns), np.int64))
+
+    def cells(self, columns: Columns) -> Codes:
+        """Return the cell that each value falls into, [row, column]; missing values fall into none, which is -1."""
+        return self._numbers(columns, self.offsets)
+
+    def _numbers(self, columns: Columns, offsets: NDArray[np.int64]) -> Codes:
+        """Return the values' codes, each column's from its offset up: all at once from a table, or column by column."""
+        matrix = getattr(columns, "matrix", None)
+        if matrix is not None and self._spans is not None:
+            least, starts = self._spans
+            table = np.repeat((self.n_values + offsets).astype(np.int32), np.diff(starts))
+            for values, low, at, offset in zip(self.categories, least, starts, offsets, strict=False):
+                table[at + values.astype(np.int64) - low] = offset + np.arange(len(values))
+            return looked_up(matrix, table, least, starts, (self.n_values + offsets).astype(np.int32), MISSING)
+        return self.cells_of(self._codes(columns), offsets)
+
+    @cached_property
+    def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Where each column's table of whole numbers begins, and its part in one of all; None if it is too large."""
+        if not all(values.dtype.kind == "f" and (values % 1 == 0).all() for values in self.categories):
+            return None
+        if any(len(values) and np.abs(values[[0, -1]]).max() > _WIDEST for values in self.categories):
+            return None
+        least = np.array([values[0] if len(values) else 0 for values in self.categories], np.int64)
+        most = np.array([values[-1] if len(values) else -1 for values in self.categories], np.int64)
+        return least, np.concatenate([[0], np.cumsum(most - least + 1)])
+
+    def _codes(self, columns: Columns) -> Codes:
         codes = np.empty((len(columns[0]), len(columns)), np.int32, order="F")
         for j, (column, values) in enumerate(zip(columns, self.categories, strict=True)):
             codes[:, j] = _codes(column, values)
         return np.ascontiguousarray(codes)
 
-    def cells(self, columns: Columns) -> Codes:
-        """Return the cell that each value falls into, [row, column]; missing values fall into none, which is -1."""
-        return self.cells_of(self.codes(columns))
-
-    def cells_of(self, codes: Codes) -> Codes:
+    def cells_of(self, codes: Codes, offsets: NDArray[np.int64] | None = None) -> Codes:
         """Return the cells of values given by their codes."""
-        return np.where(codes == MISSING, np.int32(MISSING), codes + self.offsets.astype(np.int32))
+        offsets = self.offsets if offsets is None else offsets
+        return np.where(codes == MISSING, np.int32(MISSING), codes + offsets.astype(np.int32))
 
     def decoded(self, codes: Codes) -> NDArray[Any]:
         """Return the values of known codes, [row, column]: numbers, or objects if some column holds names."""
-        columns = [values[code] for values, code in zip(self.categories, codes.T, strict=True)]
+        columns = [
+            values[code] if len(values) else np.full(len(code), np.nan)
+            for values, code in zip(self.categories, codes.T, strict=True)
+        ]
         named = any(column.dtype.kind == "U" for column in columns)
         return np.column_stack([column.astype(object) if named else column for column in columns])
 
@@ -133,18 +148,9 @@ class Coding:
 def _values(column: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values of a column, in order, without missing ones."""
     if column.dtype.kind == "O":
-        return np.unique(np.array([value for value in column if value is not None], dtype=str))
-    if column.dtype.kind in "biu":
-        return _whole_values(column)
-    return np.unique(column[~np.isnan(column)])
-
-
-def _whole_values(column: NDArray[Any]) -> NDArray[Any]:
-    """Distinct whole numbers: by counting where they lie close together, by sorting elsewhere."""
-    least = int(column.min())
-    if int(column.max()) - least > 4 * len(column):
-        return np.unique(column).astype(np.float64)
-    return (np.flatnonzero(np.bincount(column.astype(np.int64) - least)) + least).astype(np.float64)
+        return np.array(sorted(set(column.tolist()) - {None}), dtype=str)
+    numbers = column.astype(np.float64)
+    return np.unique(numbers[~np.isnan(numbers)])
 
 
 def _codes(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
@@ -152,8 +158,6 @@ def _codes(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         return _codes_of_names(column, values)
     if values.dtype.kind == "U":
         return _nothing_but_missing(column, "numbers in a column that held names")
-    if len(values) and values[0] == 0 and values[-1] == len(values) - 1 and column.dtype.kind in "biu":
-        return np.where((column >= 0) & (column < len(values)), column, len(values))
     codes = np.searchsorted(values, column)
     known = np.append(values, np.nan)[codes] == column
     return np.where(np.isnan(column), MISSING, np.where(known, codes, len(values)))
@@ -164,12 +168,12 @@ def _codes_of_names(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         return _nothing_but_missing(column, "names in a column that held numbers")
     number = {value: code for code, value in enumerate(values.tolist())}
     number[None] = MISSING
-    return np.array([number.get(value, len(values)) for value in column], np.int32)
+    return np.fromiter(map(number.get, column.tolist(), repeat(len(values))), np.int32, len(column))
 
 
 def _nothing_but_missing(column: NDArray[Any], complaint: str) -> NDArray[Any]:
     """Return the codes of a column without any value; if it has some, they are of the wrong kind."""
-    if not all(_is_missing(value) for value in column.tolist()):
+    if not all(is_missing(value) for value in column.tolist()):
         raise ValueError(f"X has {complaint} when it was learned")
     return np.full(len(column), MISSING)
 

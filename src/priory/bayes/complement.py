@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from priory.bayes.multinomial import MultinomialNB
 from priory.bayes.prior import Prior
@@ -38,18 +37,22 @@ class ComplementNB(MultinomialNB):
         self.norm = norm
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        counts = super()._rows(X, reset=reset)
-        if np.isnan(counts.data if issparse(counts) else counts).any():
+        rows = super()._rows(X, reset=reset)
+        if self.norm and self.alpha == 0:
+            raise ValueError("alpha must be above 0 with norm=True: the logarithm of 0 cannot be divided by a sum")
+        if rows[1] is not None:
             raise ValueError("X has NaN: ComplementNB cannot sum missing counts out; impute them, or use MultinomialNB")
-        return counts
+        return rows
 
     def _logs(self, columns: Any) -> Floats:
         if self.norm:
             logs = self._complement_logs(slice(None))
             return np.asarray((logs / logs.sum(axis=0))[columns])
-        return -self._complement_logs(columns)
+        logs = self._complement_logs(columns)
+        return np.negative(logs, out=logs)
 
     def _complement_logs(self, columns: Any) -> Floats:
         counts = self.feature_count_[columns]
-        others, n_others = counts.sum(axis=1, keepdims=True) - counts, self.token_count_.sum() - self.token_count_
-        return log_shares(np.maximum(others, 0), np.maximum(n_others, 0), self.n_features_in_, self.alpha)
+        others = (counts @ np.ones(len(self.classes_)))[:, None] - counts
+        n_others = np.maximum(self.token_count_.sum() - self.token_count_, 0)
+        return log_shares(np.maximum(others, 0, out=others), n_others, self.n_features_in_, self.alpha)

@@ -26,7 +26,7 @@ Its statistics are arrays named in `_statistics`, whose last axis is the class; 
 spread and joined by `_spread` and `_join`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, ClassVar, Self, TypeAlias
@@ -39,8 +39,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from priory.bayes.prior import Prior, log_prior
 from priory.bayes.reading import read_labels, read_weights
-from priory.bayes.tables import ROUNDING, Floats, Labels, spread
-from priory.bayes.terms import Terms
+from priory.bayes.tables import ROUNDING, Floats, Labels, rounding_of, spread, without_rounding
+from priory.bayes.terms import Terms, joint
+from priory.kernels import log_posterior, posterior
 
 Rows: TypeAlias = Any
 
@@ -65,6 +66,7 @@ class GenerativeMixin:
                     f"y has one class only, {label!r}: a classifier needs two or more classes. "
                     "If others come later, use partial_fit"
                 )
+            log_prior(self.prior, self.class_count_, self.classes_)
             self._parameters()
         return self
 
@@ -125,16 +127,15 @@ class GenerativeMixin:
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return log p(class given x); a row that is impossible under every class leaves the prior as it is."""
-        joint = self._settled(self.predict_joint_log_proba(X))
-        return np.asarray(joint - logsumexp(joint, axis=1, keepdims=True), np.float64)
+        return log_posterior(self.predict_joint_log_proba(X), self.class_log_prior_)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class given x) for each row and class, in the order of `classes_`."""
-        return np.exp(self.predict_log_proba(X))
+        return posterior(self.predict_joint_log_proba(X), self.class_log_prior_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; of equals the first."""
-        best = self._settled(self.predict_joint_log_proba(X)).argmax(axis=1)
+        best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def log_evidence(self, X: Any) -> Floats:
@@ -197,22 +198,26 @@ class GenerativeMixin:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def _parameters(self) -> Any:
-        """Return what `_estimate` makes of the statistics, computed once after each lesson."""
-        if "parameters" not in self._cache:
-            self._cache["parameters"] = self._estimate()
+        """Return what `_estimate` makes of the statistics, computed once after each lesson or change of settings."""
+        if not self._is_estimated():
+            self._cache["parameters"], self._cache["settings"] = self._estimate(), self._settings()
         return self._cache["parameters"]
+
+    def _is_estimated(self) -> bool:
+        """Whether `_parameters` are there already, and as the settings say."""
+        before = self._cache.get("settings")
+        return before is not None and all(was is now for was, now in zip(before, self._settings(), strict=True))
+
+    def _settings(self) -> list[Any]:
+        """The values of the constructor's parameters, which may be set to others after learning."""
+        return [value for name, value in vars(self).items() if not (name.startswith("_") or name.endswith("_"))]
 
     def _known_rows(self, X: Any) -> Rows:
         check_is_fitted(self, "classes_")
         return self._rows(X, reset=False)
 
     def _joint(self, rows: Rows) -> Floats:
-        return self._log_likelihood(rows) + self.class_log_prior_
-
-    def _settled(self, joint: Floats) -> Floats:
-        """Return the joint with the prior in place of rows that are impossible under every class."""
-        impossible = np.isneginf(joint.max(axis=1, keepdims=True))
-        return np.where(impossible, self.class_log_prior_, joint) if impossible.any() else joint
+        return joint(self._log_likelihood(rows), self.class_log_prior_)
 
     def _learned_codes(self, labels: NDArray[Any], weights: Floats) -> Labels:
         """Return the numbers of the labels' classes; raise if they are more than were learned."""
@@ -246,9 +251,8 @@ class GenerativeMixin:
         self.classes_ = classes
 
     def _count(self, codes: Labels, weights: Floats) -> None:
-        self.class_count_ = np.maximum(
-            self.class_count_ + np.bincount(codes, weights, minlength=len(self.classes_)), 0.0
-        )
+        counts = self.class_count_ + np.bincount(codes, weights, minlength=len(self.classes_))
+        self.class_count_ = without_rounding(counts, rounding_of(weights))
         self._cache.clear()
 
     def _names(self, columns: NDArray[np.int64]) -> tuple[str, ...]:
@@ -260,7 +264,7 @@ class GenerativeMixin:
         for model in (self, other):
             check_is_fitted(model, "classes_")
         mine, others = (model.get_params(deep=False) for model in (self, other))  # type: ignore[attr-defined]
-        differs = [name for name in mine if not np.array_equal(mine[name], others[name])]
+        differs = [name for name in mine if not _same(mine[name], others[name])]
         if differs:
             name = differs[0]
             raise ValueError(f"models with different {name} cannot be added: {mine[name]!r} and {others[name]!r}")
@@ -276,6 +280,15 @@ class GenerativeMixin:
             vars(self).clear()
             vars(self).update(before)
             raise
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two settings are equal; they may be lists of arrays of different lengths."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return one is other or bool(np.array_equal(one, other))
 
 
 def _features(model: Any) -> tuple[Any, ...]:

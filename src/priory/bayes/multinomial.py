@@ -1,7 +1,7 @@
 r"""Naive Bayes on counts: a row is a bag of things, each drawn from its class's own distribution."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
 from priory.bayes.reading import read_matrix
-from priory.bayes.tables import Floats, Labels, add_to, check_alpha, log_shares, used_columns, weighted_logs
+from priory.bayes.tables import (
+    Floats,
+    Labels,
+    add_to,
+    check_alpha,
+    log_shares,
+    rounding_of,
+    used_columns,
+    weighted_logs,
+    without_rounding,
+)
+
+_Bags: TypeAlias = tuple[Any, Any | None]  #: counts with 0 for missing ones, and where those are; dense, or CSR
 
 
 class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
@@ -52,25 +64,26 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         """log p(feature given class), [class, feature]."""
         return self._log_shares(slice(None)).T
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
+    def _rows(self, X: Any, *, reset: bool) -> _Bags:
         check_alpha(self.alpha)
         X = read_matrix(self, X, reset=reset, sparse=True, missing=True)
-        if np.less(X.data if issparse(X) else X, 0).any():
+        values = X.data if issparse(X) else X
+        least = values.min(initial=0)
+        if (np.nanmin(values, initial=0) if np.isnan(least) else least) < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X): counts start at 0")
-        return X
+        return _split(X) if np.isnan(least) else (X, None)
 
-    def _start(self, rows: Any, n_classes: int) -> None:
-        self.feature_count_ = np.zeros((rows.shape[1], n_classes))
+    def _start(self, rows: _Bags, n_classes: int) -> None:
+        self.feature_count_ = np.zeros((rows[0].shape[1], n_classes))
         self.token_count_ = np.zeros(n_classes)
-        self._sparse = issparse(rows)
+        self._sparse = issparse(rows[0])
 
-    def _add(self, rows: Any, labels: Labels, weights: Floats) -> None:
-        lengths = _lengths(rows)
-        if np.isnan(lengths).any():
+    def _add(self, rows: _Bags, labels: Labels, weights: Floats) -> None:
+        counts, missing = rows
+        if missing is not None:
             raise ValueError("X has NaN: a bag with a count missing cannot be learned. Impute it, or leave the row out")
-        add_to(self.feature_count_, rows, labels, weights)
-        tokens = self.token_count_ + np.bincount(labels, weights * lengths, minlength=len(self.classes_))
-        self.token_count_ = np.maximum(tokens, 0.0)
+        added = add_to(self.feature_count_, counts, labels, weights)
+        self.token_count_ = without_rounding(self.token_count_ + added, rounding_of(added))
 
     def _log_shares(self, columns: Any) -> Floats:
         return log_shares(self.feature_count_[columns], self.token_count_, self.n_features_in_, self.alpha)
@@ -82,29 +95,30 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     def _estimate(self) -> Floats:
         return self._logs(slice(None))
 
-    def _log_likelihood(self, rows: Any) -> Floats:
-        known, missing = _split(rows)
+    def _log_likelihood(self, rows: _Bags) -> Floats:
+        known, missing = rows
         found = self._sums(known)
         return found if missing is None else found - self._missing_part(known, missing)
 
     def _sums(self, rows: Any) -> Floats:
         """Add up the logarithms of what is in each row: of all features, or of those in a few sparse rows alone."""
         columns, few = used_columns(rows)
-        if "parameters" in self._cache or few is rows:
+        if self._is_estimated() or few is rows:
             return weighted_logs(rows, self._parameters())
         return weighted_logs(few, self._logs(columns))
 
     def _missing_part(self, known: Any, missing: Any) -> Floats:
         """Sum missing counts out: what is known is a bag drawn from the other features alone."""
         left = np.maximum(1 - missing @ np.exp(self._parameters()), 1e-300)
-        return np.asarray(_lengths(known)[:, None] * np.log(left), np.float64)
+        return np.asarray(np.asarray(known.sum(axis=1)).reshape(-1, 1) * np.log(left), np.float64)
 
-    def _terms(self, rows: Any) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
-        for i in range(rows.shape[0]):
-            known, missing = _split(csr_matrix(rows[[i]]))
+    def _terms(self, rows: _Bags) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
+        for i in range(rows[0].shape[0]):
+            known = csr_matrix(rows[0][[i]])
+            missing = None if rows[1] is None else csr_matrix(rows[1][[i]])
             known.eliminate_zeros()
             columns = known.indices.astype(np.int64)
-            rest = -self._missing_part(known, missing)[0] if missing is not None else np.zeros(len(self.classes_))
+            rest = np.zeros(len(self.classes_)) if missing is None else -self._missing_part(known, missing)[0]
             yield columns, known.data[:, None] * self._logs(columns), rest
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
@@ -129,23 +143,11 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _lengths(rows: Any) -> Floats:
-    """How many things each row has in all; for sparse rows by one running sum, which costs less than scipy's own."""
-    if not issparse(rows):
-        return np.asarray(rows.sum(axis=1))
-    ends = np.zeros(len(rows.data) + 1)
-    np.cumsum(rows.data, out=ends[1:])
-    return ends[rows.indptr[1:]] - ends[rows.indptr[:-1]]
-
-
-def _split(rows: Any) -> tuple[Any, Any | None]:
-    """Return the counts with 0 for missing ones, and where they are missing, if anywhere."""
+def _split(rows: Any) -> _Bags:
+    """Return the counts with 0 for missing ones, and where they are missing."""
     values = rows.data if issparse(rows) else rows
-    missing = np.isnan(values)
-    if not missing.any():
-        return rows, None
-    known = np.where(missing, 0.0, values)
+    known, missing = np.nan_to_num(values), np.isnan(values).astype(np.float64)
     if not issparse(rows):
-        return known, missing.astype(np.float64)
-    zeros, ones = (csr_matrix((part, rows.indices, rows.indptr), rows.shape) for part in (known, missing.astype(float)))
+        return known, missing
+    zeros, ones = (csr_matrix((part, rows.indices, rows.indptr), rows.shape) for part in (known, missing))
     return zeros, ones

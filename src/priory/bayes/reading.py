@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -23,13 +23,9 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, sparse: bool = False, mi
     if not reset and _is_ready(estimator, X, sparse) and _is_finite(X, missing):
         return X
     finite = "allow-nan" if missing else True
-    numbers = validate_data(
+    return validate_data(
         estimator, X, reset=reset, accept_sparse="csr" if sparse else False, dtype=np.float64, ensure_all_finite=finite
     )
-    if issparse(numbers) and not numbers.has_canonical_format:
-        numbers = numbers.copy()
-        numbers.sum_duplicates()
-    return numbers
 
 
 def _is_ready(estimator: Any, X: Any, sparse: bool) -> bool:
@@ -41,13 +37,13 @@ def _is_ready(estimator: Any, X: Any, sparse: bool) -> bool:
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
-        and (type(X) is np.ndarray or (sparse and X.has_canonical_format))
+        and (sparse or type(X) is np.ndarray)
     )
 
 
 def _is_finite(X: Any, missing: bool) -> bool:
     values = X if type(X) is np.ndarray else X.data
-    return bool(np.isfinite(values).all() or (missing and not np.isinf(values).any()))
+    return bool(np.isfinite(values.sum()) or (missing and not np.isinf(values).any()))
 
 
 def read_labels(estimator: Any, y: Any, X: Any) -> NDArray[Any]:

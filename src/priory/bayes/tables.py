@@ -48,51 +48,71 @@ def log_shares(counts: ArrayLike, totals: ArrayLike, n_values: ArrayLike, alpha:
 
 
 def weighted_logs(rows: Any, logs: Floats) -> Floats:
-    """Return rows @ logs where 0 · log 0 is 0: what does not occur may well be impossible."""
-    impossible = np.isneginf(logs)
-    if not impossible.any():
+    """Return rows @ logs where 0 · log 0 is 0: what does not occur may well be impossible.
+
+    The logarithms that are infinite all have the same sign.
+    """
+    least, most = logs.min(initial=0.0), logs.max(initial=0.0)
+    if np.isfinite(least) and np.isfinite(most):
         return np.asarray(rows @ logs, np.float64)
-    found = np.asarray(rows @ np.where(impossible, 0.0, logs), np.float64)
-    return np.where(rows @ impossible.astype(np.float64) > 0, -np.inf, found)
+    infinite = np.isinf(logs)
+    found = np.asarray(rows @ np.where(infinite, 0.0, logs), np.float64)
+    return np.where(rows @ infinite.astype(np.float64) > 0, most if np.isfinite(least) else least, found)
 
 
-def add_to(table: Floats, rows: Any, labels: Labels, weights: Floats, fits: Callable[[], bool] = lambda: True) -> None:
+def add_to(
+    table: Floats, rows: Any, labels: Labels, weights: Floats, fits: Callable[[], bool] = lambda: True
+) -> Floats:
     """Add rows (dense, or CSR) to table[column, class], in place; weights below zero take them back.
 
-    If something is taken back that was never there, or the result does not fit, the table stays as it was and
-    ValueError is raised.
+    Returns what was added to each class in all. If something is taken back that was never there, or the result does not
+    fit, the table stays as it was and ValueError is raised.
     """
-    with _undone_unless_learned(
-        table, lambda: np.unique(rows.indices) if issparse(rows) else slice(None), weights, fits
-    ):
+    values = rows.data if issparse(rows) else rows
+    touched = lambda: np.unique(rows.indices) if issparse(rows) else slice(None)  # noqa: E731
+    with _undone_unless_learned(table, touched, weights, lambda: max(1.0, values.max(initial=0.0)), fits):
         if issparse(rows):
-            add_rows(table, rows.indptr, rows.indices, np.asarray(rows.data, np.float64), labels, weights)
-        else:
-            table += _class_sums(rows, labels, weights, table.shape[1])
+            return add_rows(table, rows.indptr, rows.indices, np.asarray(rows.data, np.float64), labels, weights)
+        sums = _class_sums(rows, labels, weights, table.shape[1])
+        table += sums
+        return np.asarray(sums.sum(axis=0))
 
 
 def add_cells_to(table: Floats, cells: NDArray[np.int32], labels: Labels, weights: Floats) -> None:
     """Add rows that name the cells they fall into (-1 is none) to table[cell, class], in place; else as `add_to`."""
-    with _undone_unless_learned(table, lambda: slice(None), weights):
+    with _undone_unless_learned(table, lambda: slice(None), weights, lambda: 1.0, lambda: True):
         add_cells(table, cells, labels, weights)
 
 
 @contextmanager
 def _undone_unless_learned(
-    table: Floats, touched: Callable[[], Any], weights: Floats, fits: Callable[[], bool] = lambda: True
+    table: Floats,
+    touched: Callable[[], Any],
+    weights: Floats,
+    largest: Callable[[], float],
+    fits: Callable[[], bool],
 ) -> Iterator[None]:
     """Undo what is done to the columns touched if rows are taken back that were never there."""
     if not (weights < 0).any():
         yield
         return
     columns = touched()
-    before, rounding = table[columns].copy(), ROUNDING * float(np.abs(weights).max())
+    before, rounding = table[columns].copy(), rounding_of(weights) * largest()
     yield
-    left = table[columns]
-    if (left < -rounding).any() or not fits():
+    if (table[columns] < -rounding).any() or not fits():
         table[columns] = before
         raise ValueError("X and y hold rows that were never learned, or were forgotten already: nothing was changed")
-    table[columns] = np.where(left < rounding, 0.0, left)
+    table[columns] = without_rounding(table[columns], rounding)
+
+
+def rounding_of(added: Floats) -> float:
+    """Return what may be left by rounding after these were added, if some of them took back."""
+    return ROUNDING * float(max(-added.min(initial=0.0), 0.0))
+
+
+def without_rounding(counts: Floats, rounding: float) -> Floats:
+    """Return the counts with zero for those that are nothing but rounding."""
+    return np.where(counts > rounding, counts, 0.0)
 
 
 def check_alpha(alpha: Any) -> float:

@@ -25,7 +25,7 @@ class Terms:
     @property
     def joint(self) -> Floats:
         """log p(x, class) for each class."""
-        return np.asarray(self.prior + self.terms.sum(axis=0) + self.rest)
+        return joint(self.terms.sum(axis=0) + self.rest, self.prior)
 
     def log_odds(self, label: Any, against: Any = None) -> dict[str, float]:
         """Return what each feature says for one class against another, the strongest first; the sum is the log-odds.
@@ -34,11 +34,13 @@ class Terms:
         listed as `rest`, if they say anything.
         """
         one, other = self._index(label), self._other(label, against)
-        differences = self.terms[:, one] - self.terms[:, other]
+        differences = _difference(self.terms[:, one], self.terms[:, other])
         order = np.argsort(-np.abs(differences), kind="stable")
         said = {self.names[i]: float(differences[i]) for i in order}
-        rest = float(self.rest[one] - self.rest[other])
-        return {"prior": float(self.prior[one] - self.prior[other])} | said | ({"rest": rest} if rest else {})
+        rest = float(_difference(self.rest[one], self.rest[other]))
+        return (
+            {"prior": float(_difference(self.prior[one], self.prior[other]))} | said | ({"rest": rest} if rest else {})
+        )
 
     def __str__(self) -> str:
         """Return the log-odds of the most probable class against the next as lines for a person."""
@@ -62,3 +64,15 @@ class Terms:
         if len(self.classes) != 2:
             raise ValueError(f"against which of the classes {self.classes.tolist()}? Name one")
         return 1 - self._index(label)
+
+
+def joint(log_likelihood: Floats, log_prior: Floats) -> Floats:
+    """Return their sum; a class that is impossible by its prior stays so, whatever is certain about the row."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(log_prior), -np.inf, log_likelihood + log_prior)
+
+
+def _difference(one: Any, other: Any) -> Floats:
+    """Return one less the other; what is impossible under both says nothing, 0."""
+    equal = np.equal(one, other)
+    return np.where(equal, 0.0, np.subtract(one, other, where=~equal, out=np.zeros(np.shape(one))))
