@@ -56,6 +56,43 @@ def test_the_joint_is_that_of_scipy_s_densities(kind: str) -> None:
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shift", [0.0, 1e5])
+def test_what_all_classes_share_cancels_from_the_posterior(n_classes: int, shift: float) -> None:
+    """With a shared covariance only the linear part of the joint is computed, near zero and far from it."""
+    X, y = drawn(80, n_classes=n_classes)
+    model = GaussianDiscriminant(covariance="shared").fit(X + shift, y)
+    rows = np.vstack([X, 30 * X]) + shift
+    expected = model.predict_joint_log_proba(rows) - model.log_evidence(rows)[:, None]
+    assert model.predict_log_proba(rows) == pytest.approx(expected, rel=1e-8, abs=1e-9)
+    assert model.predict_proba(rows) == pytest.approx(np.exp(expected), rel=1e-6, abs=0.0)
+    assert model.predict(rows).tolist() == expected.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_class_that_is_impossible_by_its_prior_is_never_predicted(kind: str, n_classes: int) -> None:
+    X, y = drawn(60, n_classes=n_classes)
+    model = GaussianDiscriminant(covariance=kind, prior=[0.0, *([1 / (n_classes - 1)] * (n_classes - 1))]).fit(X, y)
+    assert not model.predict_proba(X)[:, 0].any()
+    assert np.isneginf(model.predict_log_proba(X)[:, 0]).all()
+    assert 0 not in model.predict(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_of_equals_and_where_nothing_is_known_the_prior_decides(n_classes: int) -> None:
+    X, y = drawn(60, n_classes=n_classes)
+    priors = [*([0.1] * (n_classes - 1)), 1.1 - 0.1 * n_classes]
+    for kind in KINDS:
+        model = GaussianDiscriminant(covariance=kind, prior=priors).fit(X, y)
+        assert model.predict_proba([[NAN] * 3]) == pytest.approx(np.array([priors]))
+        assert model.predict([[NAN] * 3]).tolist() == [n_classes - 1]
+    full = GaussianDiscriminant(prior=priors).fit(X, y)
+    assert full.predict([[1e200] * 3]).tolist() == [n_classes - 1]  # impossible under every class
+    even = GaussianDiscriminant(covariance="shared").fit([[-1.0], [1.0]] * 2, ["spam", "spam", "ham", "ham"])
+    assert even.predict([[5.0]]).tolist() == ["ham"]
+
+
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("shrinkage", [0.0, 0.3])
 def test_shared_is_scikit_learn_s_linear_discriminant(name: str, shrinkage: float) -> None:
@@ -286,6 +323,14 @@ def test_more_classes_may_come() -> None:
     for part in np.array_split(order, 5):
         model.partial_fit(X[part], names[part])
     assert model.means_ == pytest.approx(GaussianDiscriminant().fit(X, names).means_, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_long_as_there_is_one_class_it_is_certain(kind: str) -> None:
+    model = GaussianDiscriminant(covariance=kind).partial_fit(MAIL, ["ham"] * 6)
+    assert model.predict_proba(MAIL).tolist() == [[1.0]] * 6
+    assert model.predict_log_proba(MAIL).tolist() == [[0.0]] * 6
+    assert model.predict(MAIL).tolist() == ["ham"] * 6
 
 
 @pytest.mark.parametrize(

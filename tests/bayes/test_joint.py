@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from priory.bayes import CategoricalNB, JointBayes
 from priory.bayes.joint import log_cell_shares
-from priory.bayes.seen import Seen
 from priory.bayes.tables import log_shares
 
 #: 273A, contingency table: counts of bad and good credit for three values of one column.
@@ -202,6 +201,10 @@ def test_a_row_with_gaps_is_not_learned() -> None:
             act([["stranger", None], ["friend", "plain"]], ["spam", "ham"])
     assert model.class_count_.tolist() == [1.0, 1.0]
     assert model.n_cells_ == 4
+    with pytest.raises(ValueError, match="a row with gaps names no cell"):
+        JointBayes().fit([[1.0, 2.0], [math.nan, 2.0]], ["spam", "ham"])
+    model.partial_fit([["stranger", None], ["robot", "plain"]], ["spam", "ham"], sample_weight=[0, 1])
+    assert sorted(model.cell_count_) == [("friend", "plain"), ("robot", "plain"), ("stranger", "link")]
 
 
 def test_categories_must_be_given_for_every_column() -> None:
@@ -232,14 +235,3 @@ def test_a_class_without_rows_has_all_combinations_alike(alpha: float) -> None:
     X, y = model.sample(3_000, random_state=0)
     _, counts = np.unique(["".join(row) for row in X[y == 2]], return_counts=True)
     assert (counts / counts.sum()).tolist() == pytest.approx([1 / 4] * 4, abs=0.04)
-
-
-def test_the_places_of_forgotten_things_are_used_again() -> None:
-    seen = Seen(n_classes=1)
-    slots = seen.placed(["offer", "lunch"])
-    seen.counts[slots] = [[0.0], [1.0]]
-    seen.drop_empty(["offer", "lunch", "offer"], seen.slots(["offer", "lunch", "offer"]))
-    assert seen.slots(["offer", "lunch"]).tolist() == [0, slots[1]]
-    assert seen.placed(["hello", "world"]).tolist() == [slots[0], 3]
-    assert seen.placed([f"word {i}" for i in range(100)]).tolist() == list(range(4, 104))
-    assert seen.counts[slots[1]].tolist() == [1.0]

@@ -26,7 +26,7 @@ Its statistics are arrays named in `_statistics`, whose last axis is the class; 
 spread and joined by `_spread` and `_join`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, ClassVar, Self, TypeAlias
@@ -37,6 +37,8 @@ from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from priory.bayes.joining import check_joinable
+from priory.bayes.labels import nearest, same_kind, union
 from priory.bayes.prior import Prior, log_prior
 from priory.bayes.reading import read_labels, read_weights
 from priory.bayes.tables import ROUNDING, Floats, Labels, rounding_of, spread, without_rounding
@@ -82,7 +84,7 @@ class GenerativeMixin:
             rows = self._rows(X, reset=first)
             labels = read_labels(self, y, X)
             weights = read_weights(sample_weight, labels)
-            self._know(labels if classes is None else _union(np.asarray(classes), labels), rows)
+            self._know(labels if classes is None else union(np.asarray(classes), labels), rows)
             codes = np.searchsorted(self.classes_, labels)
             self._add(rows, codes, weights)
             self._count(codes, weights)
@@ -109,7 +111,7 @@ class GenerativeMixin:
             return NotImplemented
         self._check_joinable(other)
         merged, added = deepcopy(self), deepcopy(other)
-        classes = _union(merged.classes_, added.classes_)
+        classes = union(merged.classes_, added.classes_)
         merged._widen(classes)
         added._widen(classes)
         merged._join(added)
@@ -221,7 +223,7 @@ class GenerativeMixin:
 
     def _learned_codes(self, labels: NDArray[Any], weights: Floats) -> Labels:
         """Return the numbers of the labels' classes; raise if they are more than were learned."""
-        unknown = np.setdiff1d(labels, self.classes_) if _same_kind(labels, self.classes_) else labels
+        unknown = np.setdiff1d(labels, self.classes_) if same_kind(labels, self.classes_) else labels
         if len(unknown):
             raise ValueError(
                 f"y has the label {unknown.tolist()[0]!r}, which was never learned; "
@@ -241,8 +243,8 @@ class GenerativeMixin:
             self.class_count_ = np.zeros(len(self.classes_))
             self._cache: dict[str, Any] = {}
             self._start(rows, len(self.classes_))
-        elif not (_same_kind(labels, self.classes_) and (_nearest(self.classes_, labels) == labels).all()):
-            self._widen(_union(self.classes_, labels))
+        elif not (same_kind(labels, self.classes_) and (nearest(self.classes_, labels) == labels).all()):
+            self._widen(union(self.classes_, labels))
 
     def _widen(self, classes: NDArray[Any]) -> None:
         where = np.searchsorted(classes, self.classes_)
@@ -260,16 +262,7 @@ class GenerativeMixin:
         return tuple(f"x{column}" for column in columns) if given is None else tuple(given[columns])
 
     def _check_joinable(self, other: Self) -> None:
-        """Raise if two models do not count the same things in the same way."""
-        for model in (self, other):
-            check_is_fitted(model, "classes_")
-        mine, others = (model.get_params(deep=False) for model in (self, other))  # type: ignore[attr-defined]
-        differs = [name for name in mine if not _same(mine[name], others[name])]
-        if differs:
-            name = differs[0]
-            raise ValueError(f"models with different {name} cannot be added: {mine[name]!r} and {others[name]!r}")
-        if _features(self) != _features(other):
-            raise ValueError("models of different features cannot be added: both must have the same, in the same order")
+        check_joinable(self, other)
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
@@ -280,34 +273,3 @@ class GenerativeMixin:
             vars(self).clear()
             vars(self).update(before)
             raise
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two settings are equal; they may be lists of arrays of different lengths."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return one is other or bool(np.array_equal(one, other))
-
-
-def _features(model: Any) -> tuple[Any, ...]:
-    """What is known of a model's columns: how many, and their names."""
-    return getattr(model, "n_features_in_", None), *getattr(model, "feature_names_in_", ())
-
-
-def _same_kind(some: NDArray[Any], more: NDArray[Any]) -> bool:
-    """Whether both are names, or both are numbers."""
-    return (some.dtype.kind in "OSU") == (more.dtype.kind in "OSU")
-
-
-def _nearest(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Return for each label the class that stands where it would stand in order: itself, if it is known."""
-    return np.asarray(classes[np.minimum(np.searchsorted(classes, labels), len(classes) - 1)])
-
-
-def _union(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct labels of both, in order."""
-    if not _same_kind(some, more):
-        raise ValueError(f"y mixes names and numbers as labels: {some.tolist()[:1]} and {more.tolist()[:1]}")
-    return np.union1d(some, more)

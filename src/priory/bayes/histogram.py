@@ -1,37 +1,20 @@
-r"""Naive Bayes on measurements of any shape: under each class, each column is a histogram.
-
-| edges | bins end |
-|---|---|
-| `"uniform"` | at equal distances between the least and the greatest value |
-| `"quantile"` | where they part the values into equally many |
-| `"bayesian_blocks"` | where the density of some class changes, and as many as that takes |
-| `"mdl"` | where the labels change, and as many as that pays (`MDLDiscretiser`; weights do not move them) |
-
-Bayesian blocks are the division of $N$ values into blocks, the $b$-th with $N_b$ values and of width $T_b$, for which
-$\sum_b N_b \log(N_b / T_b)$, the log-likelihood of a density that is constant in each block, less a price for each, is
-largest. The price, $4 - \log(73.53\,p\,N^{-0.478})$, lets one in $1/p = 20$ columns without structure be cut.
-"""
+"""Naive Bayes on measurements of any shape: under each class, each column is a histogram."""
 
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from priory.bayes.discretiser import MDLDiscretiser
+from priory.bayes.edges import KINDS, NO_EDGES, check_bins, found_edges, given_edges
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
 from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha, log_shares
 from priory.kernels import sum_cells
-
-#: More cells than this are put together before blocks are looked for, which takes their number squared.
-_MOST_CELLS: Final = 1000
-_KINDS: Final = ("uniform", "quantile", "bayesian_blocks", "mdl")
-_NO_EDGES: Final = np.array([0.0, 1.0])  #: of a column of which nothing is known: one bin
 
 
 class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
@@ -48,9 +31,9 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     Edges are found from the first rows learned, and kept until those are all forgotten. To learn in parts that add up
     to the whole, in any order, give the edges: those of a model (`edges_`) or your own.
 
-    Parameters: `bins`, how many ("uniform", "quantile"); `edges`, as at the head of this module, or for each column its
-    ascending edges, the outermost included; `alpha`, the pseudo-count (0 is maximum likelihood); `prior`, "fitted",
-    "smoothed", "uniform", or probabilities.
+    Parameters: `bins`, how many ("uniform", "quantile"); `edges`, "uniform", "quantile", "bayesian_blocks" or "mdl", as
+    at the head of `priory.bayes.edges`, or for each column its ascending edges, the outermost included; `alpha`, the
+    pseudo-count (0 is maximum likelihood); `prior`, "fitted", "smoothed", "uniform", or probabilities.
 
     Attributes: `classes_`, `class_count_`; for each column `edges_`, and `bin_count_` and `bin_log_prob_` [class, bin].
 
@@ -104,25 +87,25 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Floats:
         check_alpha(self.alpha)
-        _check_bins(self.bins)
-        if isinstance(self.edges, str) and self.edges not in _KINDS:
-            raise ValueError(f"edges must be one of {', '.join(_KINDS)}, or edges for each column, not {self.edges!r}")
+        check_bins(self.bins)
+        if isinstance(self.edges, str) and self.edges not in KINDS:
+            raise ValueError(f"edges must be one of {', '.join(KINDS)}, or edges for each column, not {self.edges!r}")
         return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
 
     def _start(self, rows: Floats, n_classes: int) -> None:
         n_columns = rows.shape[1]
         if isinstance(self.edges, str):
-            self.edges_ = [_NO_EDGES] * n_columns
+            self.edges_ = [NO_EDGES] * n_columns
         elif len(self.edges) != n_columns:
             raise ValueError(f"edges has those of {len(self.edges)} columns, but X has {n_columns} columns")
         else:
-            self.edges_ = [_given(edges, j) for j, edges in enumerate(self.edges)]
+            self.edges_ = [given_edges(edges, j) for j, edges in enumerate(self.edges)]
         self.counts_ = np.zeros((self._offsets()[-1], n_classes))
 
     def _add(self, rows: Floats, labels: Labels, weights: Floats) -> None:
         learned = weights > 0
         if isinstance(self.edges, str) and learned.any() and not self.counts_.any():
-            self.edges_ = _found(self.edges, rows[learned], labels[learned], weights[learned], self.bins)
+            self.edges_ = found_edges(self.edges, rows[learned], labels[learned], weights[learned], self.bins)
             self.counts_ = np.zeros((self._offsets()[-1], len(self.classes_)))
         add_cells_to(self.counts_, self._cells(rows), labels, weights)
 
@@ -180,79 +163,3 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _found(kind: str, rows: Floats, labels: Labels, weights: Floats, bins: int) -> list[Floats]:
-    """Return the edges of each column."""
-    if kind == "mdl":
-        cuts = MDLDiscretiser().fit(rows, labels).cut_points_
-    else:
-        known = ~np.isnan(rows)
-        find = {"uniform": _uniform, "quantile": _quantile, "bayesian_blocks": _class_blocks}[kind]
-        cuts = [find(rows[some, j], labels[some], weights[some], bins) for j, some in enumerate(known.T)]
-    return [_bounded(some, column[~np.isnan(column)]) for some, column in zip(cuts, rows.T, strict=True)]
-
-
-def _uniform(values: Floats, _labels: Labels, _weights: Floats, bins: int) -> Floats:
-    shares = np.arange(1, bins) / bins
-    return np.asarray(values.min() * (1 - shares) + values.max() * shares) if len(values) else values
-
-
-def _quantile(values: Floats, _labels: Labels, weights: Floats, bins: int) -> Floats:
-    if not len(values):
-        return values
-    return np.asarray(np.quantile(values, np.arange(1, bins) / bins, method="inverted_cdf", weights=weights))
-
-
-def _class_blocks(values: Floats, labels: Labels, weights: Floats, _bins: int) -> Floats:
-    """Where the density of some class changes: the blocks of all classes together hide those of a small one."""
-    each = [labels == label for label in np.unique(labels)]
-    return np.concatenate([values[:0], *(_blocks(values[some], weights[some]) for some in each)])
-
-
-def _blocks(values: Floats, weights: Floats) -> Floats:
-    """Where blocks of constant density meet, as at the head of this module; `best[i]` is for the first i cells."""
-    ends, counts = _value_cells(values, weights)
-    below = np.concatenate([[0.0], counts.cumsum()])
-    price = 4 - np.log(73.53 * 0.05 * below[-1] ** -0.478)
-    best, starts = np.zeros(len(ends)), np.zeros(len(ends), np.int64)
-    for i in range(1, len(ends)):
-        inside = below[i] - below[:i]
-        log_widths = np.log(np.maximum(ends[i] - ends[:i], np.finfo(np.float64).tiny))
-        value = best[:i] + inside * (np.log(inside) - log_widths) - price
-        starts[i] = value.argmax()
-        best[i] = value[starts[i]]
-    cuts, at = [], starts[-1]
-    while at > 0:
-        cuts.append(ends[at])
-        at = starts[at]
-    return np.array(cuts)
-
-
-def _value_cells(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """A cell for each distinct value, or for so many of them that there are not too many: their ends and weights."""
-    distinct, place = np.unique(values, return_inverse=True)
-    first = np.unique(np.linspace(0, len(distinct), min(len(distinct), _MOST_CELLS) + 1).astype(np.int64))[:-1]
-    counts = np.add.reduceat(np.bincount(place, weights), first)
-    between = distinct[first[1:] - 1] / 2 + distinct[first[1:]] / 2
-    return np.concatenate([distinct[:1], between, distinct[-1:]]), counts
-
-
-def _bounded(cuts: Floats, values: Floats) -> Floats:
-    """The edges of bins that are cut there: distinct, and with the least and the greatest value outermost."""
-    if not len(values):
-        return _NO_EDGES
-    low, high = values.min(), values.max()
-    return np.concatenate([[low], np.unique(cuts[(cuts >= low) & (cuts < high)]), [high]])
-
-
-def _given(edges: ArrayLike, j: int) -> Floats:
-    found = np.asarray(edges, np.float64)
-    if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all() or (np.diff(found) <= 0).any():
-        raise ValueError(f"edges of column {j} must be two or more ascending numbers, not {edges!r}")
-    return found
-
-
-def _check_bins(bins: Any) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise ValueError(f"bins must be a whole number from 1 up, not {bins!r}")

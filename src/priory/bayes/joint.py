@@ -6,15 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from priory.bayes.coding import MISSING, Codes, Coding
 from priory.bayes.columns import Columns, read_columns
+from priory.bayes.distinct_rows import DistinctRows
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
-from priory.bayes.seen import Seen
-from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha, spread
+from priory.bayes.tables import Floats, Labels, check_alpha
 
 
 class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
@@ -48,7 +47,7 @@ class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
     (4, {'ham': 1, 'spam': 3})
     """
 
-    coding_: Coding
+    rows_: DistinctRows
 
     def __init__(
         self, *, alpha: float = 1.0, prior: Prior = "fitted", categories: Sequence[ArrayLike] | None = None
@@ -60,12 +59,13 @@ class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
     @property
     def categories_(self) -> list[NDArray[Any]]:
         """The known values of each column."""
-        return list(self.coding_.categories)
+        return list(self.rows_.coding.categories)
 
     @property
     def cell_count_(self) -> dict[tuple[Any, ...], Floats]:
         """Weight of the rows with each combination of values that was seen, [class]."""
-        return {row: self._seen.counts[slot] for row, slot in self._seen.places.items()}
+        codes, weights = self.rows_.counted()
+        return dict(zip(map(tuple, self.rows_.coding.decoded(codes).tolist()), weights, strict=True))
 
     @property
     def n_cells_(self) -> int:
@@ -75,7 +75,7 @@ class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
     @property
     def n_seen_(self) -> NDArray[np.int64]:
         """How many of the cells were seen under each class."""
-        return np.asarray((self._seen.counts > 0).sum(axis=0))
+        return np.asarray((self.rows_.seen.counts > 0).sum(axis=0))
 
     @property
     def n_never_seen_(self) -> list[int]:
@@ -85,72 +85,35 @@ class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
     @property
     def n_never_seen_by_any_(self) -> int:
         """How many of the cells were never seen at all."""
-        return self.n_cells_ - len(self._seen.places)
+        return self.n_cells_ - len(self.rows_.seen.places)
 
     def _widths(self) -> NDArray[np.int64]:
-        return np.maximum(self.coding_.n_values, 1)
+        return np.maximum(self.rows_.coding.n_values, 1)
 
     def _rows(self, X: Any, *, reset: bool) -> Columns:
         check_alpha(self.alpha)
         return read_columns(self, X, reset=reset)
 
     def _start(self, rows: Columns, n_classes: int) -> None:
-        self.coding_ = self._given = Coding.named(self.categories, len(rows))
-        self._value_counts = np.zeros((self.coding_.n_cells, n_classes))
-        self._seen = Seen(n_classes)
+        self.rows_ = DistinctRows.empty(Coding.named(self.categories, len(rows)), n_classes)
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
-        counted = weights != 0
-        if not counted.any():
-            return
-        rows, labels, weights = rows.where(counted), labels[counted], weights[counted]
-        coding = self.coding_.joined(Coding.of(rows))
-        cells = coding.cells(rows)
-        if (cells == MISSING).any():
-            raise ValueError(
-                "X has missing values (NaN or None): a row with gaps names no cell of the joint table and cannot be "
-                "learned. Leave it out, impute it, or use CategoricalNB, which learns from what is known"
-            )
-        if (weights < 0).any():
-            self._take_back(rows, labels, weights)
-            return
-        self._recode(coding)
-        self._seen.add(_one_each(self._seen.placed(_combinations(rows))), labels, weights)
-        add_cells_to(self._value_counts, cells, labels, weights)
-
-    def _take_back(self, rows: Columns, labels: Labels, weights: Floats) -> None:
-        """Forget rows, and the combinations and values that no other row had."""
-        combinations = _combinations(rows)
-        slots = self._seen.slots(combinations)
-        self._seen.add(_one_each(slots), labels, weights)
-        self._seen.drop_empty(combinations, slots)
-        add_cells_to(self._value_counts, self.coding_.cells(rows), labels, weights)
-        used = np.asarray((self._value_counts > 0).any(axis=1))
-        self._recode(self.coding_.limited(used).joined(self._given))
-
-    def _recode(self, coding: Coding) -> None:
-        if coding.n_cells != self.coding_.n_cells:
-            self._value_counts = self.coding_.recoded(self._value_counts, coding)
-            self.coding_ = coding
+        _check_whole(rows.where(weights != 0))
+        self.rows_ = self.rows_.changed(rows, labels, weights)
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
-        self._value_counts = spread(self._value_counts, where, n_classes)
-        self._seen = self._seen.spread(where, n_classes)
+        self.rows_ = self.rows_.spread(where, n_classes)
 
     def _join(self, other: Self) -> None:
-        wider = self.coding_.joined(other.coding_)
-        self._recode(wider)
-        other._recode(wider)
-        self._value_counts = self._value_counts + other._value_counts
-        self._seen.join(other._seen)
+        self.rows_ = self.rows_.joined(other.rows_)
 
     def _estimate(self) -> Floats:
         """log m of each column: the sum of these is log M, also where M is too large for a float."""
         return np.log(self._widths())
 
     def _log_likelihood(self, rows: Columns) -> Floats:
-        codes, log_widths = self.coding_.codes(rows), self._parameters()
-        counts = self._seen.counts[self._seen.slots(_combinations(rows))]
+        codes, log_widths = self.rows_.coding.codes(rows), self._parameters()
+        counts = self.rows_.weights_of(codes)
         for i in np.flatnonzero((codes == MISSING).any(axis=1)):
             *_, counts[i] = self._agreeing(codes[i])
         log_completions = (codes == MISSING) @ log_widths
@@ -158,20 +121,19 @@ class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _agreeing(self, codes: Codes) -> Iterator[Floats]:
         """Weights of all learned rows, then of those like this one in its first known column, in its first two, ..."""
-        if "codes" not in self._cache:
-            places = self._seen.places
-            columns = _columns(list(places), len(codes))
-            self._cache["codes"] = np.asfortranarray(self.coding_.codes(columns)), self._seen.slots(places)
-        learned, slots = self._cache["codes"]
-        left = np.arange(len(slots))
+        if "rows" not in self._cache:
+            learned, weights = self.rows_.counted()
+            self._cache["rows"] = np.asfortranarray(learned), weights
+        learned, weights = self._cache["rows"]
+        left = np.arange(len(weights))
         yield self.class_count_
         for j in np.flatnonzero(codes != MISSING):
             left = left[learned[left, j] == codes[j]]
-            yield self._seen.counts[slots[left]].sum(axis=0)
+            yield weights[left].sum(axis=0)
 
     def _terms(self, rows: Columns) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
         log_widths, nothing = self._parameters(), np.zeros(len(self.classes_))
-        for codes in self.coding_.codes(rows):
+        for codes in self.rows_.coding.codes(rows):
             known = np.flatnonzero(codes != MISSING)
             counts = np.array(list(self._agreeing(codes)))
             log_cells = log_widths.sum() - np.concatenate([[0.0], log_widths[known].cumsum()])[:, None]
@@ -183,13 +145,12 @@ class JointBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
         """Draw a row that was seen, or, with the share of the pseudo-counts, any combination."""
         log_seen = log_cell_shares(self.class_count_, self.class_count_, -np.inf, self._parameters().sum(), self.alpha)
         codes = rng.integers(self._widths(), size=(len(labels), len(self._widths()))).astype(np.int32)
-        drawn = self.coding_.decoded(codes)
-        combinations = list(self._seen.places)
-        ends = self._seen.counts[self._seen.slots(combinations)].cumsum(axis=0)
+        learned, weights = self.rows_.counted()
+        ends = weights.cumsum(axis=0)
         for i in np.flatnonzero(rng.random(len(labels)) < np.exp(log_seen)[labels]):
             upto = ends[:, labels[i]]
-            drawn[i] = combinations[np.searchsorted(upto, rng.random() * upto[-1], "right")]
-        return drawn
+            codes[i] = learned[np.searchsorted(upto, rng.random() * upto[-1], "right")]
+        return self.rows_.coding.decoded(codes)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what rows are taken."""
@@ -212,19 +173,11 @@ def log_cell_shares(counts: Any, totals: Any, log_cells: Any, log_all_cells: Any
     return np.asarray(np.where(np.isneginf(below), log_cells - log_all_cells, shares), np.float64)
 
 
-def _combinations(rows: Columns) -> list[tuple[Any, ...]]:
-    """Return each row as a tuple of its values."""
-    return list(zip(*(column.tolist() for column in rows), strict=True))
-
-
-def _columns(combinations: list[tuple[Any, ...]], n_columns: int) -> Columns:
-    """Return the columns of rows that are tuples."""
-    if not combinations:
-        return Columns(np.empty(0) for _ in range(n_columns))
-    columns = (list(values) for values in zip(*combinations, strict=True))
-    return Columns(np.array(values, object if isinstance(values[0], str) else np.float64) for values in columns)
-
-
-def _one_each(slots: NDArray[np.int64]) -> csr_matrix:
-    """Return rows with a one at their slot."""
-    return csr_matrix((np.ones(len(slots)), slots, np.arange(len(slots) + 1)), (len(slots), slots.max(initial=0) + 1))
+def _check_whole(rows: Columns) -> None:
+    """Raise if a value is missing."""
+    for part in rows if rows.matrix is None else [rows.matrix]:
+        if None in part.tolist() if part.dtype.kind == "O" else part.dtype.kind == "f" and np.isnan(part).any():
+            raise ValueError(
+                "X has missing values (NaN or None): a row with gaps names no cell of the joint table and cannot be "
+                "learned. Leave it out, impute it, or use CategoricalNB, which learns from what is known"
+            )

@@ -17,7 +17,7 @@ from priory.bayes.dependence import PairCounts, categorical_tags, check_least, c
 from priory.bayes.distinct_rows import DistinctRows
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
-from priory.bayes.tables import Floats, Labels, check_alpha
+from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha
 
 MOST_PARENTS: Final = 60  # which of them are known in a row is a number of so many bits
 
@@ -34,9 +34,9 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     $p(c)\, p(x_1 \mid c)\, p(x_2 \mid x_1, c)\, p(x_3 \mid x_1, x_2, c)\, p(x_4 \mid x_2, x_3, c) \cdots$ for $k = 2$.
     With $k = 0$ it is naive Bayes. The more rows there are, the larger k may be: try 1, 2 and 3 by cross-validation.
 
-    The structure depends on all rows, so all distinct rows are kept with their weights (200 bytes for 20 columns):
-    learning costs the same however much was learned, and the tables are counted when they are needed. Only combinations
-    that occur take memory.
+    The structure depends on all rows, so all distinct rows are kept with their weights (200 bytes for 20 columns, and 8
+    for each class): learning costs the same however much was learned, and the tables are counted when they are needed.
+    Only combinations that occur take memory.
 
     Columns hold strings, codes, or any numbers that repeat. Values never seen are like known ones that were not seen
     here; under a combination of parents' values never seen all are equally probable. Missing values (NaN, None): where
@@ -102,13 +102,10 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return columns
 
     def _start(self, rows: Columns, n_classes: int) -> None:
-        self.rows_ = DistinctRows.empty(len(rows), n_classes)
+        self.rows_ = DistinctRows.empty(Coding.named(None, len(rows)), n_classes)
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
-        if (weights < 0).any():
-            self.rows_ = self.rows_.forgotten(rows, labels, -weights)
-        else:
-            self.rows_ = self.rows_.learned(rows, labels, weights)
+        self.rows_ = self.rows_.changed(rows, labels, weights)
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
         self.rows_ = self.rows_.spread(where, n_classes)
@@ -122,20 +119,29 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return network
 
     def _estimate(self) -> "_Network":
-        coding, (codes, labels, weights) = self.rows_.coding, self.rows_.counted()
-        lessons = Lessons(labels, weights, len(self.classes_))
-        if not isinstance(self.order, str):
+        coding, (codes, weights) = self.rows_.coding, self.rows_.counted()
+        labels, places = map(np.ascontiguousarray, np.nonzero(weights.T))  # a row of two classes comes twice
+        codes, lessons = codes[places], Lessons(labels, weights[places, labels], len(self.classes_))
+        if isinstance(self.order, str):
+            order, parents = self._told(coding.cells_of(codes), lessons)
+        else:
             order = np.array([int(column) for column in self.order])
             parents = _nearest_before(order, self.k)
-        else:
-            order = np.argsort(-class_information(self.rows_.counts, coding), kind="stable")
-            parents = [()] * len(order) if not self.k else self._strongest_before(order, codes, lessons)
         return _Network(coding, codes, lessons, self.alpha, order, parents)
 
-    def _strongest_before(self, order: NDArray[np.int64], codes: Codes, lessons: Lessons) -> list[tuple[int, ...]]:
+    def _told(self, cells: Codes, lessons: Lessons) -> tuple[NDArray[np.int64], list[tuple[int, ...]]]:
+        """The columns by what they tell about the class, and each one's parents."""
+        coding, counts = self.rows_.coding, np.zeros((self.rows_.coding.n_cells, lessons.n_classes))
+        add_cells_to(counts, cells, lessons.labels, lessons.weights)
+        order = np.argsort(-class_information(counts, coding), kind="stable")
+        if not self.k:
+            return order, [()] * len(order)
+        pairs = PairCounts.of_cells(coding, cells, lessons.labels, lessons.weights, lessons.n_classes)
+        return order, self._strongest_before(order, pairs)
+
+    def _strongest_before(self, order: NDArray[np.int64], pairs: PairCounts) -> list[tuple[int, ...]]:
         """For each column those k of the columns before it that tell most about it, and enough."""
-        coding, parents = self.rows_.coding, []
-        pairs = PairCounts.of_cells(coding, coding.cells_of(codes), lessons.labels, lessons.weights, lessons.n_classes)
+        parents = []
         for column, told in enumerate(pairs.information()):
             earlier = np.sort(order[: np.flatnonzero(order == column)[0]])
             enough = earlier[told[earlier] > self.min_information]

@@ -79,6 +79,22 @@ class Posterior:
     log_evidence: float = math.inf
 
 
+def covariance_with_intercept(moments: Moments, covariance: Floats, sigma: float) -> Floats:
+    """The covariance of the coefficients and then the intercept, if there is one."""
+    if not moments.centred:
+        return covariance
+    with_mean = covariance @ moments.mean[:-1]
+    of_intercept = sigma**2 / moments.weight + moments.mean[:-1] @ with_mean
+    return np.block([[covariance, -with_mean[:, None]], [-with_mean[None, :], np.array([[of_intercept]])]])
+
+
+def predictive_variance(moments: Moments, covariance: Floats, sigma: float, X: Floats) -> Floats:
+    """The variance of a target drawn at each row: that of the line there, and the noise."""
+    apart = X - moments.mean[:-1]
+    of_mean = 1 / moments.weight if moments.centred else 0.0
+    return np.asarray(np.einsum("ij,jk,ik->i", apart, covariance, apart) + sigma**2 * (1 + of_mean))
+
+
 def gaussian_posterior(moments: Moments, sigma: float, ridge: float) -> Posterior:
     """The posterior under a Gaussian prior, or the flat one if ridge is 0; without covariance if rows leave it open.
 

@@ -29,7 +29,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from priory.bayes.lasso import sparse_coefficients
 from priory.bayes.least_deviations import least_deviations
-from priory.bayes.linear_posterior import Moments, Posterior, gaussian_posterior, log_prior, noise_of_most_evidence
+from priory.bayes.linear_posterior import (
+    Moments,
+    Posterior,
+    covariance_with_intercept,
+    gaussian_posterior,
+    log_prior,
+    noise_of_most_evidence,
+    predictive_variance,
+)
 from priory.bayes.unfitted import unfitted
 
 Floats = NDArray[np.float64]
@@ -143,7 +151,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
             fresh._read(Moments.of(*rows, bool(self.fit_intercept)))
         else:
             fresh._read_rows(*rows)
-        self.__dict__ = vars(fresh)  # only when nothing can go wrong any more
+        self.__dict__ = fresh.__dict__  # only when nothing can go wrong any more
         return self
 
     @_where(_is_additive)
@@ -190,10 +198,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
         if not return_std:
             return expected
         _has_posterior(self)
-        apart = table - self._moments.mean[:-1]
-        variance = np.einsum("ij,jk,ik->i", apart, self._covariance(), apart)
-        of_mean = 1 / self._moments.weight if self.fit_intercept else 0.0
-        return expected, np.sqrt(variance + self.noise_scale_**2 * (1 + of_mean))
+        return expected, np.sqrt(predictive_variance(self._moments, self._covariance(), self.noise_scale_, table))
 
     @_where(_has_posterior)
     def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[Floats, Floats]:
@@ -237,12 +242,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
     def posterior_covariance_(self) -> Floats:
         """The covariance of the coefficients and then the intercept."""
         _has_posterior(self)
-        within = self._covariance()
-        if not self.fit_intercept:
-            return within
-        with_mean = within @ self._moments.mean[:-1]
-        of_intercept = self.noise_scale_**2 / self._moments.weight + self._moments.mean[:-1] @ with_mean
-        return np.block([[within, -with_mean[:, None]], [-with_mean[None, :], np.array([[of_intercept]])]])
+        return covariance_with_intercept(self._moments, self._covariance(), self.noise_scale_)
 
     @property
     def log_evidence_(self) -> float:
@@ -291,7 +291,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
 
     def _read_rows(self, X: Floats, y: Floats, weight: Floats) -> None:
         """Take the most probable coefficients for Laplace noise, which has no moments."""
-        vars(self).pop("_moments", None)
+        self.__dict__.pop("_moments", None)
         self.noise_scale_ = float(cast("float", self.noise_scale))
         solution = least_deviations(X, y, weight / self.noise_scale_, self._penalties(), bool(self.fit_intercept))
         self.coef_, self.intercept_ = solution[:-1], float(solution[-1])

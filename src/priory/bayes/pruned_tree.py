@@ -106,7 +106,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:  # another `choose` has other attributes
             delattr(fresh, name)
         fresh._learn(X, y, sample_weight)
-        self.__dict__ = vars(fresh)  # only when nothing can go wrong any more
+        self.__dict__ = fresh.__dict__  # only when nothing can go wrong any more
         return self
 
     def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:

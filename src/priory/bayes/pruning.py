@@ -116,5 +116,5 @@ def drawing(tree: Any, leaf_of: Nodes, names: list[str], labels: NDArray[Any]) -
     return "".join(lines[node] for node in sorted(lines))
 
 
-def _children(tree: Any, node: int) -> list[int]:
+def _children(tree: Any, node: int | np.intp) -> list[int]:
     return [int(tree.children_left[node]), int(tree.children_right[node])]

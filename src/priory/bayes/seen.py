@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from priory.bayes.tables import Floats, Labels, add_to, spread
 
@@ -58,6 +59,11 @@ class Seen:
     def add(self, rows: Any, labels: Labels, weights: Floats) -> None:
         """Add the rows of a sparse matrix [row, slot]; weights below zero take them back, or raise, nothing changed."""
         add_to(self.counts, rows, labels, weights)
+
+    def add_each(self, slots: Slots, labels: Labels, weights: Floats) -> None:
+        """Add rows that are one thing each, given by its slot; else as `add`."""
+        ones, ends = np.ones(len(slots)), np.arange(len(slots) + 1)
+        self.add(csr_matrix((ones, slots, ends), (len(slots), len(self.counts))), labels, weights)
 
     def drop_empty(self, things: Things, slots: Slots) -> None:
         """Give up the rows of those of these things that no class has any more."""

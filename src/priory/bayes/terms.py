@@ -49,7 +49,9 @@ class Terms:
         best, second = np.argsort(-self.joint, kind="stable")[:2]
         said = self.log_odds(self.classes[best], self.classes[second])
         width = max(len(name) for name in said)
-        head = f"{self.classes[best]} against {self.classes[second]}: {sum(said.values()):+.3f}"
+        total = float(_difference(self.joint[best], self.joint[second]))
+        impossible = "both impossible" if np.isneginf(self.joint[best]) else f"{total:+.3f}"
+        head = f"{self.classes[best]} against {self.classes[second]}: {impossible}"
         return "\n".join([head, *(f"  {name:<{width}}  {term:+.3f}" for name, term in said.items())])
 
     def _index(self, label: Any) -> int:
