@@ -1,18 +1,12 @@
 """Accuracy and calibration on real mail, by TREC's protocol; benchmarks/replay.py prints the same figures."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
+import replay
 from priory.corpus import read_index
 from priory.filter import Options
-
-_spec = importlib.util.spec_from_file_location("replay", Path(__file__).parents[1] / "benchmarks" / "replay.py")
-assert _spec
-assert _spec.loader
-replay = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(replay)
 
 
 @pytest.mark.corpora

@@ -1,11 +1,9 @@
 """Counts of pairs, what they say of dependence, and the published figures of models that are read off them."""
 
-import importlib.util
 import math
 from collections.abc import Callable
 from itertools import combinations, product
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,6 +12,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, cross_val_score
 
+import fimdlp
+import tables
 from priory.bayes import AveragedOneDependence, CategoricalNB, KDependenceNB, TreeAugmentedNB
 from priory.bayes.coding import Coding
 from priory.bayes.columns import Columns
@@ -23,15 +23,6 @@ from priory.bayes.pairs import add_pairs, average_parents, tree_terms
 #: Rows of three columns with up to three values or none, a label, and a weight.
 VALUES = st.sampled_from([0.0, 1.0, 2.0, math.nan])
 ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES, st.integers(0, 1), st.integers(1, 3)), min_size=1, max_size=20)
-
-
-def benchmark(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "benchmarks" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def columns_of(rows: list[tuple]) -> tuple[Columns, np.ndarray, np.ndarray]:
@@ -208,7 +199,7 @@ def cells(rows: list[list[int]]) -> np.ndarray:
 def test_information_is_that_of_bnclassify(
     name: str, pair: tuple[str, str], information: float, n_arcs: int, corpora: Path
 ) -> None:
-    table = benchmark("tables").load(corpora, name)
+    table = tables.load(corpora, name)
     model = TreeAugmentedNB().fit(table.X, table.y)
     i, j = (table.feature_names.index(column) for column in pair)
     assert model.information_[i, j] == pytest.approx(information, rel=1e-6)
@@ -217,7 +208,7 @@ def test_information_is_that_of_bnclassify(
 
 @pytest.mark.corpora
 def test_averaged_one_dependence_is_that_of_bnclassify_and_weka(corpora: Path) -> None:
-    car = benchmark("tables").load(corpora, "car")
+    car = tables.load(corpora, "car")
     model = AveragedOneDependence(prior="smoothed").fit(car.X, car.y)
     probability = dict(zip(model.classes_, model.predict_proba(car.X[11:12])[0], strict=True))["unacc"]
     assert probability == pytest.approx(0.793, abs=0.001)
@@ -237,7 +228,7 @@ def test_accuracy_on_car_is_that_of_bnclassify(
     model: CategoricalNB, n_folds: int, accuracy: float, tolerance: float, corpora: Path
 ) -> None:
     """The folds are drawn by chance there as here: ten of them move the accuracy by a point, two by more."""
-    car = benchmark("tables").load(corpora, "car")
+    car = tables.load(corpora, "car")
     folds = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=4, random_state=0)
     assert cross_val_score(model, car.codes(), car.y, cv=folds).mean() == pytest.approx(accuracy, abs=tolerance)
     assert np.mean(car.y == "unacc") == pytest.approx(0.7002, abs=1e-4)
@@ -251,7 +242,7 @@ def test_the_accuracies_of_the_documentation_are_true(model: CategoricalNB, name
     (line,) = (line for line in page.splitlines() if line.startswith(f"| {name} |"))
     naive, tree, averaged, _, two = (float(cell) for cell in line.split("|")[3:-1])
     said = {CategoricalNB: naive, TreeAugmentedNB: tree, AveragedOneDependence: averaged, KDependenceNB: two}
-    table = benchmark("tables").load(corpora, name)
+    table = tables.load(corpora, name)
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
     found = cross_val_score(model, table.codes(), table.y, cv=folds).mean()
     assert round(100 * found, 1) == said[type(model)]
@@ -269,8 +260,8 @@ ROWS_RIGHT = {  # of TAN, KDB with k = 2, SPODE with column 1, AODE
 
 
 def codes_of_bayesnet(name: str, corpora: Path) -> tuple[np.ndarray, np.ndarray]:
-    table = benchmark("tables").load(corpora, name)
-    X, y = benchmark("fimdlp").codes(table.X, table.y)
+    table = tables.load(corpora, name)
+    X, y = fimdlp.codes(table.X, table.y)
     return X, y
 
 

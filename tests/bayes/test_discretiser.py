@@ -1,11 +1,9 @@
 """Cuts are Fayyad and Irani's: checked against their rule in exact arithmetic, and against known cuts of tables."""
 
-import importlib.util
 import math
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -16,20 +14,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import fimdlp
+import tables
 from priory.bayes import MDLDiscretiser
 
 ROWS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 2)), min_size=1, max_size=14)
-
-
-def benchmark(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "benchmarks" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def cuts(values: object, labels: object) -> list[float]:
@@ -133,7 +123,7 @@ def test_iris_is_cut_as_by_mdlp_of_the_r_package_discretization() -> None:
 
 @pytest.mark.corpora
 def test_diabetes_is_cut_as_by_the_supervised_filter_of_weka(corpora: Path) -> None:
-    table = benchmark("tables").load(corpora, "diabetes")
+    table = tables.load(corpora, "diabetes")
     cuts = [found.round(9).tolist() for found in MDLDiscretiser().fit(table.X, table.y).cut_points_]
     assert cuts == [[6.5], [99.5, 127.5, 154.5], [], [], [14.5, 121.0], [27.85], [0.5275], [28.5]]
 
@@ -144,7 +134,7 @@ def test_diabetes_is_cut_as_by_the_supervised_filter_of_weka(corpora: Path) -> N
     [("ecoli", [3, 2, 2, 1, 3, 3, 2]), ("glass", [3, 2, 2, 3, 1, 4, 4, 2, 1])],
 )
 def test_the_bins_of_real_tables(name: str, n_bins: list[int], corpora: Path) -> None:
-    table = benchmark("tables").load(corpora, name)
+    table = tables.load(corpora, name)
     assert MDLDiscretiser().fit(table.X, table.y).n_bins_.tolist() == n_bins
 
 
@@ -162,8 +152,8 @@ def test_the_variant_of_bayesnet_has_the_states_that_its_own_tests_expect(
     name: str, n_bins: list[int], n_states: int, corpora: Path
 ) -> None:
     """Doctorado-ML/BayesNet, tests/data/golden/golden_TAN.json: `states`, of all columns and of the label."""
-    table = benchmark("tables").load(corpora, name)
-    codes, labels = benchmark("fimdlp").codes(table.X, table.y)
+    table = tables.load(corpora, name)
+    codes, labels = fimdlp.codes(table.X, table.y)
     assert (codes.max(axis=0) + 1).tolist() == n_bins
     assert sum(n_bins) + labels.max() + 1 == n_states
 
@@ -234,8 +224,3 @@ def test_many_labels_have_a_finite_price() -> None:
 def test_numbers_are_no_labels() -> None:
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         MDLDiscretiser().fit([[1.0], [2.0], [3.0]], [0.1, 0.2, 0.3])
-
-
-@parametrize_with_checks([MDLDiscretiser()])
-def test_it_keeps_the_contract_of_scikit_learn(estimator: MDLDiscretiser, check: object) -> None:
-    check(estimator)

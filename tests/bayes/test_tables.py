@@ -1,16 +1,11 @@
 """The tables that classifiers are compared on are read whole, and as their files mean them."""
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-_spec = importlib.util.spec_from_file_location("tables", Path(__file__).parents[2] / "benchmarks" / "tables.py")
-assert _spec
-assert _spec.loader
-tables = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(tables)
+import tables
 
 #: Two bridges of each file have no type.
 WITHOUT_LABEL = {"bridges.version1": 2, "bridges.version2": 2}
