@@ -33,6 +33,7 @@ except ImportError:
     rivers = None
 
 HASHED = 1 << 20
+Prepared = Callable[[], tuple[Callable[[], Any], Any]]  #: returns what is to be timed, and what must stay alive
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Case:
     name: str
     act: str
     peer: str
-    ours: Callable[[], tuple[Callable[[], Any], Any]]  #: returns what is timed, and what is done before
-    theirs: Callable[[], tuple[Callable[[], Any], Any]] | None
+    ours: Prepared
+    theirs: Prepared | None
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,11 @@ def batch_cases() -> Iterator[Case]:
         yield Case(name, "predict_proba", "scikit-learn", *(_predict(model, X, y) for model in (our, their)))
 
 
-def _fit(model: Callable[[], Any], X: Any, y: Any) -> Callable[[], tuple[Callable[[], Any], Any]]:
+def _fit(model: Callable[[], Any], X: Any, y: Any) -> Prepared:
     return lambda: (lambda: model().fit(X, y), None)
 
 
-def _predict(model: Callable[[], Any], X: Any, y: Any) -> Callable[[], tuple[Callable[[], Any], Any]]:
+def _predict(model: Callable[[], Any], X: Any, y: Any) -> Prepared:
     def prepared() -> tuple[Callable[[], Any], Any]:
         fitted = model().fit(X, y)
         return lambda: fitted.predict_proba(X), fitted
@@ -134,29 +135,27 @@ def _predict(model: Callable[[], Any], X: Any, y: Any) -> Callable[[], tuple[Cal
 
 
 def row_cases() -> Iterator[Case]:
-    """Single rows at 2^20 features: learn one; learn one and predict the next."""
+    """Fifty single rows at 2^20 features, in a stream that has had a thousand: learn one; learn one and predict it."""
     rng = np.random.default_rng(1)
-    places = np.sort(rng.integers(0, HASHED, (50, 100)), axis=1)
-    rows = [csr_matrix((np.ones(100), (np.zeros(100, int), row)), (1, HASHED)) for row in places]
-    for row in rows:
-        row.sum_duplicates()
-        row.data[:] = 1.0
+    words = csr_matrix((np.ones(100_000), rng.integers(0, HASHED, 100_000), np.arange(0, 100_001, 100)), (1000, HASHED))
+    words.sum_duplicates()
+    words.data[:] = 1.0
+    rows = [words[i] for i in range(len(words.indptr) - 1)]
     named = [{f"w{column}": 1 for column in row.indices} for row in rows]
     for model in ("BernoulliNB", "MultinomialNB", "ComplementNB"):
         name = f"{model}, one row of 100 non-zeros, 2^20 features"
         our, their = getattr(ours, model), getattr(theirs, model)
         for act, predicting in (("partial_fit", False), ("partial_fit, then predict_proba", True)):
-            n = 10
-            learners = [_stream(m, rows[:n], predicting) for m in (our, their)]
+            learners = [_stream(m, words, rows[:50], predicting) for m in (our, their)]
             yield Case(name, act, "scikit-learn", *learners)
             if rivers is not None:
-                peer = _river_stream(getattr(rivers, model), named[:n], predicting)
+                peer = _river_stream(getattr(rivers, model), named, 50, predicting)
                 yield Case(name, act, "river", learners[0], peer)
 
 
-def _stream(model: Callable[[], Any], rows: list[Any], predicting: bool) -> Callable[[], tuple[Callable[[], Any], Any]]:
+def _stream(model: Callable[[], Any], before: Any, rows: list[Any], predicting: bool) -> Prepared:
     def prepared() -> tuple[Callable[[], Any], Any]:
-        fitted = model().partial_fit(rows[0], [0], classes=[0, 1]).partial_fit(rows[1], [1])
+        fitted = model().partial_fit(before, np.arange(before.shape[0]) % 2, classes=[0, 1])
 
         def run() -> None:
             for i, row in enumerate(rows):
@@ -169,16 +168,14 @@ def _stream(model: Callable[[], Any], rows: list[Any], predicting: bool) -> Call
     return prepared
 
 
-def _river_stream(
-    model: Callable[[], Any], rows: list[dict[str, int]], predicting: bool
-) -> Callable[[], tuple[Callable[[], Any], Any]]:
+def _river_stream(model: Callable[[], Any], rows: list[dict[str, Any]], n: int, predicting: bool) -> Prepared:
     def prepared() -> tuple[Callable[[], Any], Any]:
         fitted = model()
-        for i, row in enumerate(rows[:2]):
-            fitted.learn_one(row, i)
+        for i, row in enumerate(rows):
+            fitted.learn_one(row, i % 2)
 
         def run() -> None:
-            for i, row in enumerate(rows):
+            for i, row in enumerate(rows[:n]):
                 fitted.learn_one(row, i % 2)
                 if predicting:
                     fitted.predict_proba_one(row)
@@ -196,7 +193,8 @@ def gaussian_stream() -> Iterator[Case]:
     named = [{f"x{j}": float(value) for j, value in enumerate(row)} for row in X]
     rows = [row[None] for row in X]
     for act, predicting in (("partial_fit", False), ("partial_fit, then predict_proba", True)):
-        our, peer = _stream(ours.GaussianNB, rows, predicting), _river_stream(rivers.GaussianNB, named, predicting)
+        our = _stream(ours.GaussianNB, X, rows, predicting)
+        peer = _river_stream(rivers.GaussianNB, named, len(named), predicting)
         yield Case("GaussianNB, 200 rows of 20 numbers one by one", act, "river", our, peer)
 
 
@@ -213,7 +211,7 @@ def dependence_cases() -> Iterator[Case]:
         yield Case(name, "predict_proba", "-", _predict(model, X[:10_000], y[:10_000]), None)
 
 
-def seconds(prepared: Callable[[], tuple[Callable[[], Any], Any]]) -> float:
+def seconds(prepared: Prepared) -> float:
     act, _kept = prepared()
     gc.collect()
     start = time.perf_counter()
@@ -221,7 +219,7 @@ def seconds(prepared: Callable[[], tuple[Callable[[], Any], Any]]) -> float:
     return time.perf_counter() - start
 
 
-def peak_mb(prepared: Callable[[], tuple[Callable[[], Any], Any]]) -> float:
+def peak_mb(prepared: Prepared) -> float:
     act, _kept = prepared()
     gc.collect()
     tracemalloc.start()

@@ -23,6 +23,7 @@ cdef extern from *:
     void fetch "priory_fetch" (const void* place) noexcept nogil
 
 cdef enum:
+    SMALL = 256  # counts below this have their logarithms in a table
     AHEAD = 16  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
 
 
@@ -156,34 +157,38 @@ def weigh_coins(const double[:, ::1] counts, const double[:, ::1] totals, double
     """Return the sum of log p(absent) over all features, by class; fill `gains` with log p(present) - log p(absent).
 
     p(present) is (count + α) / (total + 2α) with α > 0; `totals` has a row for each feature, or one for all. `gains` has
-    a row for each feature, or none if they are not wanted. Most features of a large table were never seen: theirs are
-    alike and computed once.
+    a row for each feature, or none if they are not wanted. With one row of totals the logarithms of small whole counts,
+    which are nearly all there are, come from a table.
     """
-    cdef Py_ssize_t j, k, classes = counts.shape[1]
+    cdef Py_ssize_t j, k, classes = counts.shape[1], at
     cdef bint one = totals.shape[0] == 1, wanted = gains.shape[0] > 0
-    cdef double n, absent, present, log_of_alpha = log(alpha)
-    cdef double[::1] baseline = np.zeros(classes), never = np.zeros(classes)
-    cdef double[::1] n_never = np.zeros(classes)
+    cdef double n, c, absent
+    cdef double[::1] baseline = np.zeros(classes)
+    cdef double[:, ::1] absences = np.zeros((SMALL, classes)), differences = np.zeros((SMALL, classes))
     if totals.shape[1] != classes or not (one or totals.shape[0] == counts.shape[0]):
         raise IndexError(f"totals do not fit a table of {counts.shape[0]} × {classes}")
     if wanted and (gains.shape[0] != counts.shape[0] or gains.shape[1] != classes):
         raise IndexError(f"gains do not fit a table of {counts.shape[0]} × {classes}")
-    for k in range(classes if one else 0):
-        never[k] = log(totals[0, k] + alpha)
+    for at in range(SMALL if one else 0):
+        for k in range(classes):
+            n = totals[0, k]
+            absent = log(max(n - at, 0) + alpha)
+            absences[at, k] = absent - log(n + 2 * alpha)
+            differences[at, k] = log(at + alpha) - absent
     with nogil:
         for j in range(counts.shape[0]):
             for k in range(classes):
-                if one and counts[j, k] == 0:
-                    n_never[k] += 1
-                    absent, present = never[k], log_of_alpha
-                else:
-                    n = totals[0 if one else j, k]
-                    absent, present = log(max(n - counts[j, k], 0) + alpha), log(counts[j, k] + alpha)
-                    baseline[k] += absent - log(n + 2 * alpha)
+                c = counts[j, k]
+                if one and 0 <= c < SMALL and c == <int> c:
+                    baseline[k] += absences[<int> c, k]
+                    if wanted:
+                        gains[j, k] = differences[<int> c, k]
+                    continue
+                n = totals[0 if one else j, k]
+                absent = log(max(n - c, 0) + alpha)
+                baseline[k] += absent - log(n + 2 * alpha)
                 if wanted:
-                    gains[j, k] = present - absent
-    for k in range(classes if one else 0):
-        baseline[k] += n_never[k] * (never[k] - log(totals[0, k] + 2 * alpha))
+                    gains[j, k] = log(c + alpha) - absent
     return np.asarray(baseline)
 
 

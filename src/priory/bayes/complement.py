@@ -55,4 +55,5 @@ class ComplementNB(MultinomialNB):
         counts = self.feature_count_[columns]
         others = (counts @ np.ones(len(self.classes_)))[:, None] - counts
         n_others = np.maximum(self.token_count_.sum() - self.token_count_, 0)
-        return log_shares(np.maximum(others, 0, out=others), n_others, self.n_features_in_, self.alpha)
+        np.maximum(others, 0, out=others)
+        return log_shares(others, n_others, self.n_features_in_, self.alpha, out=others)

@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
 from priory.bayes.covariance import check_covariance, means_and_covariances
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.logistic import log_logistic, logistic
 from priory.bayes.normals import Normals
 from priory.bayes.prior import Prior
+from priory.bayes.reading import read_matrix
 from priory.bayes.scatter import Scatter
 from priory.bayes.tables import Floats, Labels
 from priory.kernels import log_posterior, posterior
@@ -140,7 +140,7 @@ class GaussianDiscriminant(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> Floats:
         check_covariance(self.covariance, self.shrinkage, self.ridge)
-        return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
+        return np.asarray(read_matrix(self, X, reset=reset, missing=True))
 
     def _start(self, rows: Floats, n_classes: int) -> None:
         self.scatter_ = Scatter.of_nothing(n_classes, rows.shape[1])

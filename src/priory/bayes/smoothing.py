@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-def log_pseudo(counts: ArrayLike, pseudo: Any) -> NDArray[np.float64]:
+def log_pseudo(counts: ArrayLike, pseudo: Any, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Return log(count + pseudo-count): numerator and denominator of every smoothed share."""
-    smoothed = np.asarray(np.asarray(counts, np.float64) + pseudo)
+    smoothed = np.asarray(np.add(np.asarray(counts, np.float64), pseudo, out=out))
     return np.asarray(np.log(smoothed, out=smoothed))

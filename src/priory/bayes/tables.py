@@ -28,8 +28,10 @@ Labels: TypeAlias = NDArray[np.int64]
 ROUNDING: Final = 1e-9
 
 
-def log_shares(counts: ArrayLike, totals: ArrayLike, n_values: ArrayLike, alpha: float) -> Floats:
-    """Return log((counts + α) / (totals + m·α)), with 0/0 = 1/m.
+def log_shares(
+    counts: ArrayLike, totals: ArrayLike, n_values: ArrayLike, alpha: float, out: Floats | None = None
+) -> Floats:
+    """Return log((counts + α) / (totals + m·α)), with 0/0 = 1/m. Tables may be large: `out` may be that of the counts.
 
     >>> np.exp(log_shares([0, 3], 3, 2, alpha=1.0)).round(9).tolist()
     [0.2, 0.8]
@@ -38,7 +40,7 @@ def log_shares(counts: ArrayLike, totals: ArrayLike, n_values: ArrayLike, alpha:
     """
     values = np.asarray(n_values, np.float64)
     if alpha > 0:
-        shares, total = log_pseudo(counts, alpha), log_pseudo(totals, values * alpha)
+        shares, total = log_pseudo(counts, alpha, out), log_pseudo(totals, values * alpha)
         whole = np.broadcast_shapes(shares.shape, total.shape) == shares.shape
         return np.subtract(shares, total, out=shares if whole else None)  # in place: tables may be large
     counts, totals = np.broadcast_arrays(np.asarray(counts, np.float64), np.asarray(totals, np.float64))
