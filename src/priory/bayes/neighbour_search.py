@@ -30,8 +30,9 @@ Rows: TypeAlias = Any  # a dense array or a CSR array, of float64
 Floats: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.intp]
 
-#: Queries and learned rows that are compared at a time: 2 MB of proxies, whatever the size of the data.
-QUERIES, ROWS = 32, 8192
+#: Queries and learned rows that are compared at a time: 2 MB of proxies, whatever the size of the data. Products of
+#: matrices, with float32, take more queries: for 10,000 rows of 300 columns that is 54 µs a query instead of 94.
+QUERIES, MORE_QUERIES, ROWS = 32, 128, 8192
 #: Each thread has a block in work, about 15 MB of memory; four of them stay below 64 MB.
 WORKERS = min(4, os.cpu_count() or 1)
 #: The tree is asked for a few more rows than are wanted: if the last is farther, no tie was cut.
@@ -136,10 +137,12 @@ class NeighbourSearch:
         return distances, places, (distances[:, -1] < found[:, -1] * (1 - rounding)) | (n_found == n)
 
     def _by_blocks(self, X: Rows, k: int) -> tuple[Floats, Places]:
-        def answer(start: int) -> tuple[Floats, Places]:
-            return self._block(self._seen(X[start : start + QUERIES]), k)
+        n_queries = MORE_QUERIES if self.by_product else QUERIES
 
-        starts = range(0, X.shape[0], QUERIES)
+        def answer(start: int) -> tuple[Floats, Places]:
+            return self._block(self._seen(X[start : start + n_queries]), k)
+
+        starts = range(0, X.shape[0], n_queries)
         with _products().limit(limits=1, user_api="blas"), ThreadPoolExecutor(WORKERS) as pool:
             parts = list(pool.map(answer, starts) if len(starts) > 1 else map(answer, starts))
         distances, places = zip(*parts, strict=True)
