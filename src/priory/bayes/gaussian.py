@@ -111,12 +111,13 @@ class GaussianNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     def _estimate(self) -> "_Gaussians":
         of_all = reduce(joined, (np.ascontiguousarray(part[..., None]) for part in np.moveaxis(self.moments_, -1, 0)))
         mean, variance = means_and_variances(of_all)
-        largest = np.nan_to_num(variance).max() or 1.0
+        unknown = np.isnan(variance)
+        largest = variance.max(where=~unknown, initial=0.0) or 1.0
+        mean, variance = np.where(unknown, 0.0, mean), np.where(unknown, largest, variance)
         means, variances = means_and_variances(self.moments_)
-        means = np.where(np.isnan(means), np.nan_to_num(mean), means)
-        variances = np.where(np.isnan(variances), np.nan_to_num(variance, nan=largest), variances)
-        n = np.maximum(self.moments_[0], np.finfo(float).tiny)
-        variances = (n * variances + self.alpha * np.nan_to_num(variance, nan=largest)) / (n + self.alpha)
+        missing, n = np.isnan(means), np.maximum(self.moments_[0], np.finfo(float).tiny)
+        means, variances = np.where(missing, mean, means), np.where(missing, variance, variances)
+        variances = (n * variances + self.alpha * variance) / (n + self.alpha)
         variances = np.maximum(variances, 0.0) + float(self.var_smoothing) * largest
         return _Gaussians(means.T, np.maximum(variances, _NARROWEST).T)
 

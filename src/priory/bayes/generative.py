@@ -166,7 +166,11 @@ class GenerativeMixin:
     def class_log_prior_(self) -> Floats:
         """log p(class), in the order of `classes_`."""
         check_is_fitted(self, "classes_")
-        return log_prior(self.prior, self.class_count_, self.classes_)
+        if self._cache.get("prior") is not self.prior:
+            self._cache["prior"], logs = self.prior, log_prior(self.prior, self.class_count_, self.classes_)
+            logs.flags.writeable = False
+            self._cache["log_prior"] = logs
+        return np.asarray(self._cache["log_prior"])
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         raise NotImplementedError
