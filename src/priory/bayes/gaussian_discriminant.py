@@ -9,13 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from priory.bayes.covariance import check_covariance, means_and_covariances
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.logistic import log_logistic, logistic
 from priory.bayes.normals import Normals
 from priory.bayes.prior import Prior
-from priory.bayes.reading import read_matrix
+from priory.bayes.reading import is_ready, read_matrix
 from priory.bayes.scatter import Scatter
 from priory.bayes.tables import Floats, Labels
 from priory.kernels import log_posterior, posterior
@@ -107,33 +108,35 @@ class GaussianDiscriminant(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return p(class given x); of a shared covariance without what is common to all classes: that cancels."""
-        found = self._discriminants(self._known_rows(X))
+        found = self._discriminants(X)
         return logistic(found) if self._are_log_odds(found) else posterior(found, self.class_log_prior_)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return log p(class given x), as `predict_proba` does."""
-        found = self._discriminants(self._known_rows(X))
+        found = self._discriminants(X)
         return log_logistic(found) if self._are_log_odds(found) else log_posterior(found, self.class_log_prior_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; of equals the first."""
-        found = self._discriminants(self._known_rows(X))
+        found = self._discriminants(X)
         if self._are_log_odds(found):
             best = (found[:, 0] > 0).astype(np.intp)
         else:
             best = (found if np.isfinite(found).all() else posterior(found, self.class_log_prior_)).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def _discriminants(self, rows: Floats) -> Floats:
+    def _discriminants(self, X: Any) -> Floats:
         """log p(x, class), [row, class]; if the covariance is shared, without what is common to all classes.
 
-        Of two classes that share it the log-odds, [row, 1].
+        Of two classes that share it the log-odds, [row, 1]. If they are finite, X is: it need not be looked at twice.
         """
+        check_is_fitted(self, "classes_")
         if self.covariance == "shared":
+            rows = X if is_ready(self, X) else self._known_rows(X)
             found: Floats = self._parameters().discriminants(rows, self.class_log_prior_)
             if np.isfinite(found).all():  # then no value is missing, or too large, and no class has the prior 0
                 return found
-        return self._joint(rows)
+        return self._joint(self._known_rows(X))
 
     def _are_log_odds(self, discriminants: Floats) -> bool:
         return bool(discriminants.shape[1] < len(self.classes_))

@@ -20,7 +20,7 @@ _PLAIN = (np.ndarray, csr_matrix, csr_array)
 
 def read_matrix(estimator: Any, X: Any, *, reset: bool, sparse: bool = False, missing: bool = False) -> Any:
     """Return X as numbers, dense or (if allowed) CSR, with the columns the estimator knows; NaN only if allowed."""
-    if not reset and _is_ready(estimator, X, sparse) and _is_finite(X, missing):
+    if not reset and is_ready(estimator, X, sparse=sparse) and _is_finite(X, missing):
         return X
     finite = "allow-nan" if missing else True
     return validate_data(
@@ -28,7 +28,7 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, sparse: bool = False, mi
     )
 
 
-def _is_ready(estimator: Any, X: Any, sparse: bool) -> bool:
+def is_ready(estimator: Any, X: Any, *, sparse: bool = False) -> bool:
     """Whether X is an array that needs no conversion, and the estimator does not expect names of columns."""
     return (
         type(X) in _PLAIN
