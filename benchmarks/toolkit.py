@@ -1,6 +1,6 @@
 """The toolkit beside scikit-learn and river: time and memory of learning and predicting, in one run.
 
-    python benchmarks/toolkit.py [--repeats 7] [--json FILE]
+    python benchmarks/toolkit.py [--repeats 7] [--only "CategoricalNB"] [--json FILE]
 
 Every cell draws its own rows. The libraries take turns, each time with a new model: it learns, then it predicts the
 same rows for the first time, so that nothing is prepared outside of what is timed. Reported are medians, the ratio of

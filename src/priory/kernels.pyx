@@ -1,8 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The table of counts, compiled: add a vector of features to it, take one away, read the terms of a score, pack a vector.
+"""The table of counts, compiled: add rows to it, take them away, read them; for the filter and for the toolkit.
 
 The table is bucket-major (`counts[bucket, label]`), so that a feature costs one cache miss and not one per label. The
-loops run without the GIL. There is no mail in here: a vector is a sorted array of bucket numbers.
+loops run without the GIL. There is no mail in here. The filter's table has whole numbers, and a vector of features is a
+sorted array of bucket numbers: `add`, `subtract`, `terms`, `pack`, `unpack`. The toolkit's has weights, and rows are
+sparse (`add_rows`) or name the cells they fall into (`add_cells`, `sum_cells`).
 """
 
 import numpy as np

@@ -215,3 +215,53 @@ def test_zeros_of_sparse_rows_cannot_be_present() -> None:
     with pytest.raises(ValueError, match="binarize must be 0 or more for sparse X, not -1: zeros are absent there"):
         BernoulliNB(binarize=-1).fit(csr_matrix([[1.0], [0.0]]), [1, 0])
     assert BernoulliNB(binarize=-1).fit([[0.0], [-2.0]], [1, 0]).predict([[0.0]]).tolist() == [1]
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_rows_with_weights_that_are_not_whole_are_forgotten_in_parts(form: Any, gaps: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, y, weights = (
+        rng.integers(0, 2, (100_000, 3)).astype(float),
+        rng.integers(0, 2, 100_000),
+        rng.random(100_000) / 10,
+    )
+    X[:, 2] = 1
+    X[::7, 1] = math.nan if gaps else 1.0
+    model = BernoulliNB().fit(form(X), y, sample_weight=weights)
+    for rows in np.array_split(rng.permutation(100_000), 20):
+        model.forget(form(X[rows]), y[rows], sample_weight=weights[rows])
+    assert abs(model.counts_).max(initial=0) < 1e-6
+    assert model.class_count_.max() < 1e-6
+
+
+def test_an_absence_that_never_was_is_noticed_with_weights_that_are_not_whole() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.random(1000) / 10
+    model = BernoulliNB().fit(np.ones((1000, 2)), [0, 1] * 500, sample_weight=weights)
+    before = model.counts_.copy()
+    with pytest.raises(ValueError, match="never learned, or were forgotten already: nothing was changed"):
+        model.forget([[1.0, 0.0]], [0], sample_weight=[0.1])
+    assert np.array_equal(model.counts_, before)
+
+
+def test_gaps_are_counted_only_while_some_were_learned() -> None:
+    X, y = np.array([[1.0, 0.0], [0.0, 1.0]]), ["spam", "ham"]
+    gap = np.array([[math.nan, 1.0]])
+    model = BernoulliNB().fit(X, y)
+    assert model.missing_count_.shape == (0, 2)
+    model.partial_fit(np.vstack([gap, X[:1]]), ["ham", "spam"], sample_weight=[0.0, 1.0]).forget(X[:1], ["spam"])
+    assert model.missing_count_.shape == (0, 2)
+    assert model.partial_fit(gap, ["ham"]).missing_count_.tolist() == [[1, 0], [0, 0]]
+    assert np.array_equal(model.forget(gap, ["ham"]).counts_, BernoulliNB().fit(X, y).counts_)
+    with pytest.raises(ValueError, match="never learned"):
+        model.forget(gap, ["ham"])
+    assert model.missing_count_.shape == (0, 2)
+
+
+def test_a_presence_written_in_two_places_is_one_and_the_rows_given_stay_as_they_are() -> None:
+    split = csr_matrix((np.array([1.0, 1.0, 0.0, math.nan]), np.array([0, 0, 1, 2]), np.array([0, 4])), (1, 3))
+    model = BernoulliNB().partial_fit(split, ["spam"])
+    assert model.counts_.ravel().tolist() == [1, 0, 0, 0, 0, 1]
+    assert split.nnz == 4
+    assert split.indices.tolist() == [0, 0, 1, 2]

@@ -114,7 +114,7 @@ def test_what_was_never_learned_is_not_forgotten(table: Any, data: Any) -> None:
     before = model.counts_.copy(), model.class_count_.copy()
     row, label = more[0], data.draw(st.sampled_from(labels))
     mine = [r for r, c in zip(rows, labels, strict=True) if c == label]
-    if all(value is None or value in [r[j] for r in mine] for j, value in enumerate(row)):
+    if all(value in [r[j] for r in mine] for j, value in enumerate(row)):
         model.forget(np.array([row], object), [label])
     else:
         with pytest.raises(ValueError, match="X and y hold rows that were never learned, or were forgotten already"):
@@ -196,7 +196,7 @@ def test_names_are_no_numbers() -> None:
     model = CategoricalNB().fit([[1, 2], [2, 1]], [0, 1])
     with pytest.raises(ValueError, match="X has names in a column that held numbers when it was learned"):
         model.predict(np.array([["night", "html"]], object))
-    with pytest.raises(ValueError, match="column 0 of X holds names in one place and numbers in another"):
+    with pytest.raises(ValueError, match="X has names in a column that held numbers when it was learned"):
         model.partial_fit(np.array([["night", "html"]], object), [0])
     assert [values.tolist() for values in model.categories_] == [[1, 2], [1, 2]]
 

@@ -3,18 +3,31 @@
 import re
 from copy import deepcopy
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn.naive_bayes
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
-from priory.bayes import BernoulliNB, CategoricalNB, MultinomialNB, checks
+from priory.bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    JointBayes,
+    KDependenceNB,
+    MarkovBayes,
+    MixedNB,
+    MultinomialNB,
+    checks,
+)
 from priory.bayes.checks import CHECKS, check_classifier, checks_for, drawn_tables
+from priory.bayes.checks.comparison import assert_same_statistics
+from priory.bayes.checks.statistics import statistics
+from priory.bayes.seen import Seen
 
 
 class Unsure(MultinomialNB):
@@ -271,6 +284,130 @@ def test_a_check_finds_the_model_that_breaks_its_promise(check: Any, broken: Any
     check(MultinomialNB(), X, y)
 
 
+#: For models that keep what they learned in objects of their own, something that forgetting might leave behind.
+LEFT_BEHIND: list[tuple[Any, Any, str]] = [
+    (MarkovBayes, lambda model: model._seen.counts[1], "_seen['things'][()] is"),
+    (MarkovBayes, lambda model: model._seen.counts[-1], "_seen['else'] is"),
+    (MixedNB, lambda model: model._blocks[0].model.class_count_, "_blocks[0].model.class_count_ is"),
+    (JointBayes, lambda model: model.rows_.seen.counts[1], "rows_.seen['things'][b"),
+    (KDependenceNB, lambda model: model.rows_.uses, "rows_.uses is"),
+]
+
+
+@pytest.mark.parametrize(("model", "counts", "complaint"), LEFT_BEHIND)
+def test_what_forgetting_leaves_behind_is_found_in_objects_inside_a_model(
+    model: Any, counts: Any, complaint: str
+) -> None:
+    class Leaving(model):  # type: ignore[misc]
+        def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            super().forget(X, y, sample_weight)
+            counts(self)[:] += 1e-13
+            return self
+
+    X, y = next(iter(drawn_tables(model()).values()))
+    with pytest.raises(AssertionError, match=re.escape(f"forgetting does not undo learning: {complaint}")):
+        checks.check_forgetting_undoes_learning(Leaving(), X, y)
+    checks.check_forgetting_undoes_learning(model(), X, y)
+
+
+@pytest.mark.parametrize(("model", "counts", "complaint"), LEFT_BEHIND)
+def test_what_an_error_changes_is_found_in_objects_inside_a_model(model: Any, counts: Any, complaint: str) -> None:
+    class Damaging(model):  # type: ignore[misc]
+        def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            counts(self)[:] += 1
+            return super().forget(X, y, sample_weight)
+
+    X, y = next(iter(drawn_tables(model()).values()))
+    with pytest.raises(AssertionError, match=re.escape(f"is refused, but changes the model: {complaint}")):
+        checks.check_an_unknown_label_is_not_forgotten(Damaging(), X, y)
+
+
+def seen(*things: str, forgotten: tuple[str, ...] = ()) -> Seen:
+    table = Seen(n_classes=2)
+    for weight, named in ((1.0, [*things, *forgotten]), (-1.0, list(forgotten))):
+        slots = table.placed(named)
+        table.add_each(slots, np.zeros(len(slots), np.int64), np.full(len(slots), weight))
+        table.drop_empty(named, slots)
+    return table
+
+
+class Holder(BaseEstimator):
+    """An estimator that has learned one thing."""
+
+    def __init__(self, told: Any = None) -> None:
+        self.told = told
+
+    def learned(self, value: Any) -> "Holder":
+        self._learned = value
+        return self
+
+
+def differ(one: Any, other: Any) -> bool:
+    try:
+        assert_same_statistics(
+            Holder(), *(statistics(Holder().learned(value)) for value in (one, other)), "", exact=True
+        )
+    except AssertionError:
+        return True
+    return False
+
+
+def test_a_table_that_has_grown_is_the_same_if_it_says_the_same() -> None:
+    many = tuple(f"word {i}" for i in range(40))
+    grown = seen("offer", "lunch", forgotten=many)
+    assert grown.counts.shape != seen("offer", "lunch").counts.shape
+    assert not differ(grown, seen("lunch", "offer"))
+    assert differ(grown, seen("lunch", "offer", "offer"))
+    assert differ(grown, seen("lunch"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 2),
+        ("offer", "lunch"),
+        (b"a", b"a\0"),
+        (None, 0),
+        ([], {}),
+        ([1, [2]], [1, [3]]),
+        ({1: 1.0}, {"1": 1.0}),
+        ({"offer"}, {"offer", "lunch"}),
+        (bytes, str),
+        (len, max),
+        (np.array([1, None], object), np.array([1, "x"], object)),
+        (np.array([(1, 2.0)], "i4,f8"), np.array([(1, 3.0)], "i4,f8")),
+        (csr_array([[0, 1]]), csr_array([[1, 0]])),
+        (csr_array([[0, 1]]), csr_array([[0, 1], [0, 0]])),
+        (pd.DataFrame({"kB": [1.0]}), pd.DataFrame({"kB": ["1"]})),
+        (Holder().learned(1), Holder().learned(2)),
+        (np.random.default_rng(1), np.random.default_rng(2)),
+    ],
+    ids=repr,
+)
+def test_whatever_is_learned_is_compared(one: Any, other: Any) -> None:
+    assert differ(one, other)
+    assert not differ(one, deepcopy(one))
+
+
+def test_parameters_and_the_cache_are_not_learned() -> None:
+    holder = Holder(told=3)
+    holder._cache = {"prior": 1}
+    assert statistics(holder) == {}
+
+
+def test_an_object_that_holds_itself_can_be_compared() -> None:
+    one, other = [1], [2]
+    one.append(one)  # type: ignore[arg-type]
+    other.append(other)  # type: ignore[arg-type]
+    assert differ(one, other)
+    assert not differ(one, deepcopy(one))
+
+
+def test_what_cannot_be_taken_apart_is_told() -> None:
+    with pytest.raises(TypeError, match="_learned is a lock, which cannot be taken apart to be compared: let it have"):
+        statistics(Holder().learned(Lock()))
+
+
 def test_every_check_has_a_model_that_breaks_it_and_is_in_the_list() -> None:
     public = {value for name, value in vars(checks).items() if name.startswith("check_")} - {check_classifier}
     assert set(BROKEN) == set(CHECKS) == public
@@ -327,6 +464,8 @@ def test_rows_of_ones_own_can_be_given() -> None:
     y = pd.Series(["ham", "spam", "spam", "ham"] * 4)
     for check in checks_for(CategoricalNB()):
         check(CategoricalNB(), mail, y)
+    mail["kB"], mail["links"] = np.linspace(1, 9, 16) ** 2 % 7, np.arange(16) % 5
+    check_classifier(MixedNB(densities={"links": "count"}), mail.convert_dtypes(convert_integer=False), y)
     with pytest.raises(AssertionError, match="Unsure: probabilities do not sum to one"):
         check_classifier(Unsure(), [[1, 0], [0, 1], [1, 1], [0, 0]], [1, 0, 1, 0])
 

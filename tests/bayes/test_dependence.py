@@ -15,9 +15,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, cr
 import fimdlp
 import tables
 from priory.bayes import AveragedOneDependence, CategoricalNB, KDependenceNB, TreeAugmentedNB
-from priory.bayes.coding import Coding
+from priory.bayes.coding import Coding, draw_codes
 from priory.bayes.columns import Columns
-from priory.bayes.dependence import PairCounts, class_information, draw_codes, spanning_tree
+from priory.bayes.dependence import PairCounts, class_information, spanning_tree
 from priory.bayes.pairs import add_pairs, average_parents, tree_terms
 
 #: Rows of three columns with up to three values or none, a label, and a weight.

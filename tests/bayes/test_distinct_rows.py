@@ -141,10 +141,13 @@ def test_a_row_that_weighs_next_to_nothing_stays_when_others_go() -> None:
     assert weights_of(kept) == {(("text", 2.0), 0): 1e-10, (("mime", 3.0), 0): 1.0}
 
 
-def test_a_row_never_learned_that_weighs_next_to_nothing_takes_no_value_away() -> None:
+def test_a_row_never_learned_that_weighs_next_to_nothing_cannot_be_forgotten() -> None:
     other, slight = (("html", 1.0), 0, Fraction(1)), (("text", 1.0), 0, Fraction(1, 10**12))
     lessons: list[Lesson] = [other, (("text", 2.0), 0, Fraction(1)), (("mime", 1.0), 1, Fraction(1))]
-    assert_keeps(changed(changed(empty(), lessons), [other, slight], -1), lessons[1:])
+    kept = changed(empty(), lessons)
+    with pytest.raises(ValueError, match="never learned"):
+        changed(kept, [other, slight], -1)
+    assert_keeps(kept, lessons)
 
 
 def test_the_numbers_of_forgotten_values_are_used_again() -> None:

@@ -127,7 +127,7 @@ def test_weights_that_are_no_binary_fractions_are_forgotten_without_trace(
         (lambda m: m.forget(MAIL[:1] * 3, ["spam"] * 3), "y has 3 rows of 'spam', but only 2 were learned"),
         (lambda m: m.forget(MAIL[:1], ["spam"], sample_weight=[2.5]), "y has 2.5 rows of 'spam', but only 2 were"),
         (lambda m: m.partial_fit(MAIL[:1], [1]), r"y mixes names and numbers as labels: \['ham'\] and \[1\]"),
-        (lambda m: m.sample(0), "n_samples must be 1 or more, not 0"),
+        (lambda m: m.sample(0), "n_samples must be a whole number from 1 up, not 0"),
         (lambda m: m.predict([[1]]), "X has 1 features, but BernoulliNB is expecting 2 features"),
     ],
 )

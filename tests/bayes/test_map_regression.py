@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from scipy.integrate import quad
 from scipy.optimize import lsq_linear
 from scipy.stats import binom, norm
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import BayesianRidge, ElasticNet, Lasso, QuantileRegressor, Ridge
 from sklearn.svm import SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -529,10 +530,29 @@ def test_forgetting_as_much_as_was_learned_is_refused_and_changes_nothing() -> N
 def test_models_that_differ_are_not_added() -> None:
     X, y, _ = answers()
     model = MAPRegression().fit(X, y)
-    with pytest.raises(ValueError, match=r"noise_scale is 1\.0 in one model and 2\.0 in the other: add"):
+    with pytest.raises(ValueError, match=r"models with different noise_scale cannot be added: 1\.0 and 2\.0"):
         model + MAPRegression(noise_scale=2.0).fit(X, y)
-    with pytest.raises(ValueError, match="X had 4 features in one model and 2 in the other"):
+    with pytest.raises(ValueError, match="models with different noise cannot be added: 'gaussian' and 'laplace'"):
+        model + MAPRegression(noise="laplace").fit(X, y)
+    with pytest.raises(ValueError, match="models of different features cannot be added: both must have the same"):
         model + MAPRegression().fit(X[:, :2], y)
+    with pytest.raises(NotFittedError, match="This MAPRegression instance is not fitted yet"):
+        model + MAPRegression()
+
+
+def test_models_of_columns_in_another_order_are_not_added() -> None:
+    X, y, _ = answers()
+    one, two = (MAPRegression().fit(pd.DataFrame(X, columns=list(names)), y) for names in ("abcd", "dcba"))
+    with pytest.raises(ValueError, match="models of different features cannot be added: both must have the same"):
+        one + two
+    assert (one + one).coef_.shape == (4,)
+
+
+@pytest.mark.parametrize("other", [1, Ridge(), None])
+def test_only_a_model_of_the_same_kind_is_added(other: Any) -> None:
+    X, y, _ = answers()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        MAPRegression().fit(X, y) + other
 
 
 @pytest.mark.parametrize(("noise", "prior"), EVERY[2:])

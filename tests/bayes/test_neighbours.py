@@ -401,17 +401,33 @@ def test_values_without_a_distance_are_refused_and_change_nothing(form: str, val
 
 def test_models_that_differ_are_not_joined() -> None:
     model = NearestNeighbours(k=1).fit(WORDS, LABELS)
-    with pytest.raises(ValueError, match="models to join must have the same k, metric and weights"):
+    with pytest.raises(ValueError, match="models with different k cannot be added: 1 and 2"):
         model + NearestNeighbours(k=2).fit(WORDS, LABELS)
-    with pytest.raises(ValueError, match="models to join must have the same columns"):
+    with pytest.raises(ValueError, match="models of different features cannot be added"):
         model + NearestNeighbours(k=1).fit(WORDS[:, :3], LABELS)
     named = [
         NearestNeighbours(k=1).fit(pd.DataFrame(WORDS, columns=list(names)), LABELS) for names in ("abcde", "edcba")
     ]
-    with pytest.raises(ValueError, match="models to join must have the same columns"):
-        named[0] + named[1]
+    for one, two in (named, [model, named[0]]):
+        with pytest.raises(ValueError, match="models of different features cannot be added"):
+            one + two
     with pytest.raises(TypeError):
         model + 1
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_parameters_that_are_changed_after_learning_are_obeyed(form: str) -> None:
+    rows = FORMS[form](WORDS * [[1], [3], [1], [2]])
+    model = NearestNeighbours(k=3).fit(rows, LABELS)
+    answers = []
+    for metric in (*METRICS, "euclidean"):
+        changed = model.set_params(metric=metric).kneighbors(rows)
+        expected = NearestNeighbours(k=3, metric=metric).fit(rows, LABELS).kneighbors(rows)
+        assert [part.tolist() for part in changed] == [part.tolist() for part in expected]
+        answers.append(changed[0].tolist())
+    assert all(answers[i] != answers[j] for i in range(len(METRICS)) for j in range(i))
+    model.set_params(metric="jaccard").partial_fit(rows, LABELS)
+    assert model.kneighbors(rows, k=2)[0].tolist() == [[0, 0]] * 4
 
 
 def test_labels_of_another_kind_are_refused_and_change_nothing() -> None:

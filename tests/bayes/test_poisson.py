@@ -158,3 +158,41 @@ def test_counts_below_zero_and_foolish_pseudo_counts_are_refused() -> None:
         PoissonNB().fit([[1, -2], [3, 4]], [0, 1])
     with pytest.raises(ValueError, match="alpha must be a number from 0 up, not -1"):
         PoissonNB(alpha=-1).fit(MAIL, LABELS)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_large_counts_with_weights_that_are_not_whole_are_forgotten_in_parts(form: type, gaps: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.integers(0, 10**6, (1000, 3)).astype(float), rng.integers(0, 2, 1000), rng.random(1000)
+    X[::3, 1] = NAN if gaps else 0.0
+    model = PoissonNB().fit(form(X), y, sample_weight=weights)
+    for rows in np.array_split(rng.permutation(1000), 20):
+        model.forget(form(X[rows]), y[rows], sample_weight=weights[rows])
+    assert abs(model.counts_).max(initial=0) < 1e-3
+    assert model.class_count_.max() < 1e-9
+
+
+def test_a_last_row_of_little_weight_stays_when_all_others_are_forgotten() -> None:
+    X, y, weights = [[5.0], [2.5], [1e6]], ["ham", "ham", "ham"], [0.3e6, 0.7e6 + 0.1, 0.01]
+    model = PoissonNB(alpha=0).partial_fit(X, y, sample_weight=weights).forget(X[:2], y[:2], sample_weight=weights[:2])
+    assert model.rates_.tolist() == [[pytest.approx(1e6, rel=1e-3)]]
+
+
+def test_other_counts_than_were_learned_are_noticed_when_no_row_is_left() -> None:
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.integers(1, 9, (50, 2)).astype(float), [0, 1] * 25, rng.random(50)
+    model = PoissonNB().fit(X, y, sample_weight=weights)
+    X[4, 1] -= 0.5
+    with pytest.raises(ValueError, match="never learned, or were forgotten already: nothing was changed"):
+        model.forget(X, y, sample_weight=weights)
+
+
+def test_gaps_are_counted_only_while_some_were_learned() -> None:
+    model = PoissonNB().fit(MAIL, LABELS)
+    assert model.missing_count_.shape == (0, 2)
+    assert model.partial_fit([[NAN, 2]], ["spam"]).missing_count_.tolist() == [[0, 1], [0, 0]]
+    both = PoissonNB().fit(MAIL, LABELS) + model
+    assert both.missing_count_.tolist() == [[0, 1], [0, 0]]
+    assert both.feature_count_.tolist() == [[6, 40], [6, 6]]
+    assert np.array_equal(model.forget([[NAN, 2]], ["spam"]).counts_, PoissonNB().fit(MAIL, LABELS).counts_)

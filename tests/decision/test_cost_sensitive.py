@@ -4,6 +4,7 @@ import math
 import re
 import subprocess
 import sys
+from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +26,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from priory.bayes import BernoulliNB as CountingNB
+from priory.bayes.checks.comparison import assert_same_statistics
+from priory.bayes.checks.statistics import statistics
 from priory.decision import UNSURE, Costs, CostSensitive, decide
 
 #: 340-16: a lost ham costs 100, a missed spam 10.
@@ -228,6 +232,50 @@ def test_partial_fit_learns_what_fit_would_learn_at_once() -> None:
     whole = CostSensitive(GaussianNB(var_smoothing=0), unsure=0.1).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(parts.expected_costs(X), whole.expected_costs(X), atol=1e-9)
     assert not hasattr(CostSensitive(LogisticRegression()), "partial_fit")
+
+
+@pytest.mark.parametrize(
+    ("changes", "labels", "classes", "message"),
+    [
+        ({}, ["news", "ham"], None, "costs lack what it costs to say 'ham' when one of 'news' is true"),
+        ({}, ["ham", "ham"], ["ham", "news", "spam"], "costs lack what it costs to say 'ham' when one of 'news'"),
+        ({"costs": [[0, 1], [9, 0]]}, ["news", "ham"], None, "costs must be 3 x 3, a row for each label said of"),
+        ({"costs": {"ham": {"spam": -1}, "spam": {"ham": 1}}}, ["ham", "spam"], None, "costs must be at least 0"),
+        ({"unsure_label": "ham"}, ["ham", "spam"], None, "unsure_label must be no label that is learned"),
+        ({"costs": None}, [1, 2], None, "y has labels that cannot be put in order: 'ham', 'spam', 1, 2; use one kind"),
+        ({"costs": None}, [], None, "0 sample"),
+    ],
+)
+def test_a_lesson_that_the_costs_refuse_is_not_learned(
+    changes: dict[str, Any], labels: list[Any], classes: Any, message: str
+) -> None:
+    words = np.eye(2)
+    model = CostSensitive(CountingNB(), LECTURE, unsure=4).partial_fit(words, TWO)
+    before, said = deepcopy(statistics(model)), model.predict(words).tolist()
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model.set_params(**changes).partial_fit(words[: len(labels)], labels, classes=classes)
+    assert_same_statistics(model, statistics(model), before, "a refused lesson changes the model", exact=True)
+    assert model.predict(words).tolist() == said
+    model.set_params(costs=LECTURE, unsure_label=None).partial_fit(words, TWO)
+    assert model.estimator_.class_count_.tolist() == [2, 2]
+
+
+def test_the_first_lesson_may_be_refused_and_learned_again() -> None:
+    model = CostSensitive(CountingNB(), LECTURE)
+    with pytest.raises(ValueError, match="costs lack what it costs to say 'ham' when one of 'news' is true"):
+        model.partial_fit(np.eye(3), ["ham", "spam", "news"])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.partial_fit(np.empty((0, 3)), [])
+    assert not hasattr(model, "estimator_")
+    assert model.partial_fit(np.eye(3)[:2], TWO).classes_.tolist() == ["ham", "spam"]
+
+
+def test_labels_that_come_later_take_their_costs_with_them() -> None:
+    costs = {"ham": {"spam": 1, "news": 1}, "spam": {"ham": 9, "news": 5}, "news": {"ham": 2, "spam": 1}}
+    model = CostSensitive(CountingNB()).partial_fit(np.eye(3)[:2], TWO)
+    model.set_params(costs=costs).partial_fit(np.eye(3)[2:], ["news"])
+    assert model.classes_.tolist() == ["ham", "news", "spam"]
+    assert model.costs_.tolist() == [[0, 1, 1], [2, 0, 1], [9, 5, 0]]
 
 
 def test_text_goes_through_a_pipeline_and_costs_can_be_searched() -> None:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from priory.bayes.coding import MISSING, Codes, Coding
+from priory.bayes.coding import MISSING, Codes, Coding, draw_codes
 from priory.bayes.columns import Columns
-from priory.bayes.dependence import PairsMixin, check_least, draw_codes
+from priory.bayes.dependence import PairsMixin, check_least
 from priory.bayes.pairs import average_parents
 from priory.bayes.prior import Prior
 from priory.bayes.tables import Floats, Labels, log_shares

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from priory.bayes.coding import Codes, Coding
+from priory.bayes.coding import Codes, Coding, draw_codes
 from priory.bayes.columns import Columns, read_columns
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
-from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha, log_shares, spread
+from priory.bayes.tables import Floats, Labels, add_cells_to, are_within, check_alpha, log_shares, spread
 from priory.kernels import sum_cells
 
 
@@ -76,10 +76,16 @@ class CategoricalNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
         if not (weights < 0).any():
-            self._recode(self.coding_.joined(Coding.of(rows.where(weights > 0))))
-        add_cells_to(self.counts_, self.coding_.cells(rows), labels, weights)
+            self._recode(self.coding_.widened(rows.where(weights > 0)))
+        n_rows = self._n_rows(labels, weights)
+        fits = lambda: are_within(self._n_known(), n_rows, self.class_count_)  # noqa: E731
+        add_cells_to(self.counts_, self.coding_.cells(rows), labels, weights, fits)
         if (weights < 0).any():
             self._recode(self.coding_.limited(np.asarray((self.counts_ > 0).any(axis=1))).joined(self._given))
+
+    def _n_known(self) -> Floats:
+        """Weight of the rows in which each column is known, [column, class]."""
+        return np.add.reduceat(self.counts_, self.coding_.offsets, axis=0)
 
     def _recode(self, coding: Coding) -> None:
         """Make place for values not known so far, or give up that of values that were all forgotten."""
@@ -99,7 +105,7 @@ class CategoricalNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     def _estimate(self) -> Floats:
         """log p(value given class) of every cell."""
         widths = self.coding_.n_values + 1
-        totals = np.add.reduceat(self.counts_, self.coding_.offsets, axis=0)
+        totals = self._n_known()
         values = np.maximum(self.coding_.n_values, 1)
         return log_shares(
             self.counts_, np.repeat(totals, widths, axis=0), np.repeat(values, widths)[:, None], self.alpha
@@ -115,10 +121,10 @@ class CategoricalNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             yield np.arange(len(cells)), logs[cells], nothing
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> NDArray[Any]:
-        codes: Codes = np.empty((len(labels), len(self.categories_)), np.int32)
+        codes: Codes = np.zeros((len(labels), len(self.categories_)), np.int32)
         for j, part in enumerate(self._by_column(self._parameters())):
-            ends = np.exp(part).cumsum(axis=0)[:, labels]
-            codes[:, j] = (rng.random(len(labels)) * ends[-1] >= ends).sum(axis=0)
+            if len(part):  # else the column was never known
+                codes[:, j] = draw_codes(part.T[labels], rng)
         return self.coding_.decoded(codes)
 
     def __sklearn_tags__(self) -> Any:

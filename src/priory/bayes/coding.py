@@ -4,7 +4,7 @@ Column $j$ with $m_j$ known values owns $m_j + 1$ cells in a row: one for each v
 never seen, whose count stays zero. So a new value needs no special case: it falls into a cell like any other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -42,8 +42,8 @@ class Coding:
         matrix = getattr(columns, "matrix", None)
         if matrix is not None and matrix.dtype == np.int64 and len(matrix):
             least, most = matrix.min(axis=0), matrix.max(axis=0)
-            starts = np.concatenate([[0], np.cumsum(most - least + 1)])
-            if 0 < starts[-1] <= max(_WIDEST, 4 * matrix.size):
+            if (most - least + 1.0).sum() <= max(_WIDEST, 4 * matrix.size):
+                starts = np.concatenate([[0], np.cumsum(most - least + 1)])
                 flags = np.split(found(matrix, least, starts), starts[1:-1])
                 return cls(tuple((np.flatnonzero(f) + low).astype(float) for f, low in zip(flags, least, strict=True)))
         return cls(tuple(_values(column) for column in columns))
@@ -56,6 +56,10 @@ class Coding:
     @classmethod
     def named(cls, categories: Sequence[ArrayLike] | None, n_columns: int) -> Self:
         """Return the coding of the values that an estimator was told of, which are none unless some are given."""
+        if isinstance(categories, (Mapping, str)) or any(
+            isinstance(values, (Mapping, str)) for values in categories or ()
+        ):
+            raise ValueError("categories must be a list with the values of each column, in order")
         given = [[]] * n_columns if categories is None else categories
         if len(given) != n_columns:
             raise ValueError(f"categories has the values of {len(given)} columns, but X has {n_columns} columns")
@@ -100,17 +104,40 @@ class Coding:
         """Where each column's table of whole numbers begins, and its part in one of all; None if it is too large."""
         if not all(values.dtype.kind == "f" and (values % 1 == 0).all() for values in self.categories):
             return None
-        if any(len(values) and np.abs(values[[0, -1]]).max() > _WIDEST for values in self.categories):
+        least = np.array([values[0] if len(values) else 0.0 for values in self.categories])
+        most = np.array([values[-1] if len(values) else -1.0 for values in self.categories])
+        if (most - least + 1).sum() > _WIDEST:
             return None
-        least = np.array([values[0] if len(values) else 0 for values in self.categories], np.int64)
-        most = np.array([values[-1] if len(values) else -1 for values in self.categories], np.int64)
-        return least, np.concatenate([[0], np.cumsum(most - least + 1)])
+        return least.astype(np.int64), np.concatenate([[0], np.cumsum(most - least + 1)]).astype(np.int64)
+
+    @cached_property
+    def _name_codes(self) -> dict[int, dict[Any, int]]:
+        """By column, once it was asked for: a dictionary from its names to their codes."""
+        return {}
 
     def _codes(self, columns: Columns) -> Codes:
         codes = np.empty((len(columns[0]), len(columns)), np.int32, order="F")
-        for j, (column, values) in enumerate(zip(columns, self.categories, strict=True)):
-            codes[:, j] = _codes(column, values)
+        for j, column in enumerate(columns):
+            codes[:, j] = (
+                self._codes_of_names(j, column) if column.dtype.kind == "O" else self._codes_of_numbers(j, column)
+            )
         return np.ascontiguousarray(codes)
+
+    def _codes_of_numbers(self, j: int, column: NDArray[Any]) -> NDArray[Any]:
+        values = self.categories[j]
+        if values.dtype.kind == "U":
+            return _nothing_but_missing(column, "numbers in a column that held names")
+        codes = np.searchsorted(values, column)
+        known = np.append(values, np.nan)[codes] == column
+        return np.where(np.isnan(column), MISSING, np.where(known, codes, len(values)))
+
+    def _codes_of_names(self, j: int, column: NDArray[Any]) -> NDArray[Any]:
+        values = self.categories[j]
+        if values.dtype.kind != "U" and len(values):
+            return _nothing_but_missing(column, "names in a column that held numbers")
+        if j not in self._name_codes:
+            self._name_codes[j] = {name: code for code, name in enumerate(values.tolist())} | {None: MISSING}
+        return np.fromiter(map(self._name_codes[j].get, column.tolist(), repeat(len(values))), np.int32, len(column))
 
     def cells_of(self, codes: Codes, offsets: NDArray[np.int64] | None = None) -> Codes:
         """Return the cells of values given by their codes."""
@@ -130,6 +157,12 @@ class Coding:
         """Return the coding that knows the values of both."""
         pairs = zip(self.categories, other.categories, strict=True)
         return type(self)(tuple(_union(some, more, j) for j, (some, more) in enumerate(pairs)))
+
+    def widened(self, columns: Columns) -> Self:
+        """Return the coding that knows the values of these columns, too: itself, if it does."""
+        if not len(columns[0]) or (self.codes(columns) < self.n_values).all():
+            return self
+        return self.joined(type(self).of(columns))
 
     def limited(self, used: NDArray[np.bool_]) -> Self:
         """Return the coding of those values alone whose cells are used."""
@@ -153,24 +186,6 @@ def _values(column: NDArray[Any]) -> NDArray[Any]:
     return np.unique(numbers[~np.isnan(numbers)])
 
 
-def _codes(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    if column.dtype.kind == "O":
-        return _codes_of_names(column, values)
-    if values.dtype.kind == "U":
-        return _nothing_but_missing(column, "numbers in a column that held names")
-    codes = np.searchsorted(values, column)
-    known = np.append(values, np.nan)[codes] == column
-    return np.where(np.isnan(column), MISSING, np.where(known, codes, len(values)))
-
-
-def _codes_of_names(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind != "U" and len(values):
-        return _nothing_but_missing(column, "names in a column that held numbers")
-    number = {value: code for code, value in enumerate(values.tolist())}
-    number[None] = MISSING
-    return np.fromiter(map(number.get, column.tolist(), repeat(len(values))), np.int32, len(column))
-
-
 def _nothing_but_missing(column: NDArray[Any], complaint: str) -> NDArray[Any]:
     """Return the codes of a column without any value; if it has some, they are of the wrong kind."""
     if not all(is_missing(value) for value in column.tolist()):
@@ -182,3 +197,9 @@ def _union(some: NDArray[Any], more: NDArray[Any], j: int) -> NDArray[Any]:
     if len(some) and len(more) and (some.dtype.kind == "U") != (more.dtype.kind == "U"):
         raise ValueError(f"column {j} of X holds names in one place and numbers in another")
     return more if not len(some) else some if not len(more) else np.union1d(some, more)
+
+
+def draw_codes(logs: Floats, rng: np.random.Generator) -> Codes:
+    """Draw one code for each row of log-probabilities [row, code]."""
+    ends = np.exp(logs).cumsum(axis=1)
+    return np.asarray((rng.random((len(logs), 1)) * ends[:, -1:] >= ends).sum(axis=1), np.int32)

@@ -84,6 +84,8 @@ def _as_numbers(column: NDArray[Any], missing: NDArray[np.bool_], name: str) -> 
     numbers = np.full(len(column), np.nan)
     try:
         known = np.array(column[~missing].tolist())
+        if known.dtype.kind not in "biuf":
+            raise TypeError("no numbers")
         numbers[~missing] = known
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name} of X mixes numbers with other values: make it all strings") from error

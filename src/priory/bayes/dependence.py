@@ -9,7 +9,7 @@ with $n_{abc}$ rows of class $c$ where $x_i = a$ and $x_j = b$, and the margins 
 twelve decimals, so that what is equal is equal however it was rounded on the way.
 
 The counts of all pairs add up, so a model that is read off them can learn row by row, forget, and be merged, and
-chooses its structure anew when it is asked the next time. They take $(\sum_j m_j + 1)^2 K$ numbers for columns with
+chooses its structure anew when it is asked the next time. They take $(\sum_j (m_j + 1))^2 K$ numbers for columns with
 $m_j$ values and $K$ classes: 6 MB for 100 columns of 5 values and two classes.
 """
 
@@ -25,7 +25,7 @@ from priory.bayes.coding import Codes, Coding
 from priory.bayes.columns import Columns, read_columns
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.pairs import add_pairs
-from priory.bayes.tables import ROUNDING, Floats, Labels, check_alpha, rounding_of, spread, without_rounding
+from priory.bayes.tables import NEVER_LEARNED, SLACK, Floats, Labels, are_within, check_alpha, settled, spread
 
 #: A table of pairs may have so many numbers, 4 GB; columns that name their row would need far more.
 MOST_PAIRS: Final = 2**29
@@ -60,19 +60,21 @@ class PairCounts:
 
     def learned(self, rows: Columns, labels: Labels, weights: Floats) -> Self:
         """Return the counts with these rows; the table is changed in place, unless values are new."""
-        wider = self.recoded(self.coding.joined(Coding.of(rows.where(weights > 0))))
+        wider = self.recoded(self.coding.widened(rows.where(weights > 0)))
         _add(wider.table, wider.coding.cells(rows), labels, weights)
         return wider
 
-    def forgotten(self, rows: Columns, labels: Labels, weights: Floats) -> Self:
-        """Return the counts without these rows and without the values only they had; these counts stay as they are."""
-        table, rounding = self.table.copy(), rounding_of(-weights)
+    def forgotten(self, rows: Columns, labels: Labels, weights: Floats, n_rows: Floats, n_before: Floats) -> Self:
+        """Return the counts without these rows and without the values only they had; these counts stay as they are.
+
+        `n_rows` of each class are left of those before: no column may be known in more.
+        """
+        table = self.table.copy()
         _add(table, self.coding.cells(rows), labels, -weights)
-        left = type(self)(self.coding, without_rounding(table, rounding))
-        if (table < -rounding).any() or not left._is_possible(rounding):
-            raise ValueError(
-                "X and y hold rows that were never learned, or were forgotten already: nothing was changed"
-            )
+        left = type(self)(self.coding, settled(self.table, table))
+        known = np.add.reduceat(left.single, self.coding.offsets, axis=0)
+        if not (left._is_possible(self.single) and are_within(known, n_rows, n_before)):
+            raise ValueError(NEVER_LEARNED)
         return left.recoded(self.coding.limited(np.asarray((left.single > 0).any(axis=1))))
 
     def joined(self, other: Self) -> Self:
@@ -125,11 +127,11 @@ class PairCounts:
         at = int(self.coding.offsets[column])
         return slice(at, at + int(self.coding.n_values[column]) + 1)
 
-    def _is_possible(self, rounding: float) -> bool:
-        """Whether no value is seen more often together with those of another column than it is seen at all."""
+    def _is_possible(self, before: Floats) -> bool:
+        """Whether no value is seen more often with those of another column than at all, but for rounding."""
         single, at = np.diagonal(self.table, axis1=1, axis2=2), self.coding.offsets
         first, second = np.add.reduceat(self.table, at, axis=2), np.add.reduceat(self.table, at, axis=1)
-        slack = single + rounding + ROUNDING * single
+        slack = single if (self.table == np.rint(self.table)).all() else single + SLACK * before.T
         return bool((first <= slack[:, :, None]).all() and (second <= slack[:, None, :]).all())
 
 
@@ -169,12 +171,6 @@ def check_least(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number from 0 up, not {value!r}")
 
 
-def draw_codes(logs: Floats, rng: np.random.Generator) -> Codes:
-    """Draw one code for each row of log-probabilities [row, code]."""
-    ends = np.exp(logs).cumsum(axis=1)
-    return np.asarray((rng.random((len(logs), 1)) * ends[:, -1:] >= ends).sum(axis=1), np.int32)
-
-
 class PairsMixin(GenerativeMixin):
     """What models share that are read off the counts of pairs: reading columns, counting, forgetting, merging."""
 
@@ -196,7 +192,9 @@ class PairsMixin(GenerativeMixin):
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
         if (weights < 0).any():
-            self.pairs_ = self.pairs_.forgotten(rows, labels, -weights)
+            self.pairs_ = self.pairs_.forgotten(
+                rows, labels, -weights, self._n_rows(labels, weights), self.class_count_
+            )
         else:
             self.pairs_ = self.pairs_.learned(rows, labels, weights)
 

@@ -76,7 +76,7 @@ class DistinctRows:
         return np.asarray(self.seen.counts[self.seen.slots(self._keys(self.coding.cells_of(codes)))])
 
     def _with(self, rows: Columns, labels: Labels, weights: Floats) -> Self:
-        wider = self._recoded(self.coding.joined(Coding.of(rows)))
+        wider = self._recoded(self.coding.widened(rows))
         cells = wider.coding.cells(rows)
         slots = wider.seen.placed(wider._keys(cells))
         wider = wider._used(cells, slots, 1)

@@ -92,7 +92,7 @@ def values(table: Table, columns: NDArray[np.int64]) -> NDArray[Any]:
 
 def empty(table: Table) -> Table:
     """Return a table without rows that has the same columns."""
-    return table[:0]
+    return table[:0].copy() if library(table) != "polars" else table.clear()
 
 
 def like(template: Table, columns: list[NDArray[Any]], exact: list[bool]) -> Table:

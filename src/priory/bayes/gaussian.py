@@ -14,7 +14,7 @@ from priory.bayes.generative import GenerativeMixin
 from priory.bayes.moments import joined, log_densities, means_and_variances, moments
 from priory.bayes.prior import Prior
 from priory.bayes.reading import read_matrix
-from priory.bayes.tables import ROUNDING, Floats, Labels, check_alpha
+from priory.bayes.tables import NEVER_LEARNED, ROUNDING, Floats, Labels, are_within, check_alpha, settled
 
 _NARROWEST: Final = float(np.finfo(np.float64).tiny)  #: a variance so small that all but the mean is impossible
 
@@ -103,7 +103,9 @@ class GaussianNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         if not np.isfinite(added).all():
             raise ValueError("X has a value so large that its square is no number: scale the column down")
         left = joined(self.moments_, added)
-        self.moments_ = _checked(left, added, weights) if (weights < 0).any() else left
+        self.moments_ = (
+            _checked(left, added, self._n_rows(labels, weights), self.class_count_) if (weights < 0).any() else left
+        )
 
     def _join(self, other: Self) -> None:
         self.moments_ = joined(self.moments_, other.moments_)
@@ -142,19 +144,18 @@ class GaussianNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _checked(left: Floats, added: Floats, weights: Floats) -> Floats:
+def _checked(left: Floats, added: Floats, n_rows: Floats, n_before: Floats) -> Floats:
     """Return what is left after rows were taken back; raise if they cannot have been learned.
 
     Where no weight is left, no sum may be left; elsewhere no variance below zero.
     """
-    rounding = ROUNDING * float(np.abs(weights).max())
     _, variances = means_and_variances(left)
-    gone = left[0] < rounding
+    gone = settled(left[0] - added[0], left[0]) == 0
     most = ROUNDING * (np.abs(left[6]) + np.abs(added[6]))  # that a sum of squares may be off, [column, class]
     strange = gone & (np.abs(left[3]) > ROUNDING * np.sqrt(np.abs(added[6] * added[0])))
     strange |= np.where(gone, np.abs(left[6]) > most, variances * left[0] < -most)
-    if (left[0] < -rounding).any() or strange.any():
-        raise ValueError("X and y hold rows that were never learned, or were forgotten already: nothing was changed")
+    if strange.any() or not are_within(left[0], n_rows, n_before):
+        raise ValueError(NEVER_LEARNED)
     return np.where(gone, 0.0, left)
 
 

@@ -18,7 +18,7 @@ from priory.bayes.normals import Normals
 from priory.bayes.prior import Prior
 from priory.bayes.reading import is_ready, read_matrix
 from priory.bayes.scatter import Scatter
-from priory.bayes.tables import Floats, Labels
+from priory.bayes.tables import NEVER_LEARNED, Floats, Labels
 from priory.kernels import log_posterior, posterior
 
 
@@ -162,9 +162,7 @@ class GaussianDiscriminant(GenerativeMixin, ClassifierMixin, BaseEstimator):
         if not np.isfinite(left.scatters).all():
             raise ValueError("X has a value so large that its square is no number: scale the column down")
         if (weights < 0).any() and not before.has_learned(added):
-            raise ValueError(
-                "X and y hold rows that were never learned, or were forgotten already: nothing was changed"
-            )
+            raise ValueError(NEVER_LEARNED)
         self.scatter_.replace(classes, left)
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:

@@ -23,12 +23,15 @@ A model supplies these methods, and `GenerativeMixin` the rest:
 | `_draw(labels, rng)` | one row for each label |
 
 Its statistics are arrays named in `_statistics`, whose last axis is the class; a model with others says how they are
-spread and joined by `_spread` and `_join`.
+spread and joined by `_spread` and `_join`. A model of models may widen them itself (`_widen`), one whose rows are no
+table may name what it lists (`_names`), and one that learned more than its settings tell may refuse to be added
+(`_check_joinable`).
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from inspect import signature
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -41,11 +44,12 @@ from priory.bayes.joining import check_joinable
 from priory.bayes.labels import nearest, same_kind, union
 from priory.bayes.prior import Prior, log_prior
 from priory.bayes.reading import read_labels, read_weights
-from priory.bayes.tables import ROUNDING, Floats, Labels, rounding_of, spread, without_rounding
+from priory.bayes.tables import SLACK, Floats, Labels, check_count, settled, spread
 from priory.bayes.terms import Terms, joint
 from priory.kernels import log_posterior, posterior
 
 Rows: TypeAlias = Any
+_PARAMETER_NAMES: dict[type, tuple[str, ...]] = {}
 
 
 class GenerativeMixin:
@@ -75,9 +79,10 @@ class GenerativeMixin:
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn some more rows; the cost does not depend on what was learned before.
+        """Learn some more rows; the cost does not depend on how many were learned before.
 
-        New classes may come at any time; `classes` can name them before they are seen.
+        New classes may come at any time (then tables are made anew, wider); `classes` can name them before they are
+        seen.
         """
         with self._unchanged_on_error():
             first = not hasattr(self, "classes_")
@@ -107,7 +112,7 @@ class GenerativeMixin:
 
     def __add__(self, other: Self) -> Self:
         """Return the model of the joined data."""
-        if not isinstance(other, type(self)):
+        if type(other) is not type(self):
             return NotImplemented
         self._check_joinable(other)
         merged, added = deepcopy(self), deepcopy(other)
@@ -121,7 +126,7 @@ class GenerativeMixin:
 
     def __radd__(self, other: Any) -> Self:
         """Let `sum` of models start from 0."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
+        return deepcopy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Return log p(x, class) for each row and class, in the order of `classes_`."""
@@ -156,8 +161,9 @@ class GenerativeMixin:
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
         """Draw labelled rows as the model says they come about: first the class, then the row given the class."""
         check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be 1 or more, not {n_samples}")
+        check_count("n_samples", n_samples)
+        if not self.class_count_.any():
+            raise ValueError("nothing can be drawn: all that was learned is forgotten, or nothing was learned yet")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
         labels = rng.choice(len(self.classes_), size=n_samples, p=np.exp(self.class_log_prior_))
         return self._draw(labels, rng), self.classes_[labels]
@@ -166,11 +172,12 @@ class GenerativeMixin:
     def class_log_prior_(self) -> Floats:
         """log p(class), in the order of `classes_`."""
         check_is_fitted(self, "classes_")
-        if self._cache.get("prior") is not self.prior:
-            self._cache["prior"], logs = self.prior, log_prior(self.prior, self.class_count_, self.classes_)
+        prior, logs = self._cache.get("prior", (None, None))
+        if logs is None or prior is not self.prior:
+            logs = log_prior(self.prior, self.class_count_, self.classes_)
             logs.flags.writeable = False
-            self._cache["log_prior"] = logs
-        return np.asarray(self._cache["log_prior"])
+            self._cache["prior"] = self.prior, logs
+        return np.asarray(logs)
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         raise NotImplementedError
@@ -216,7 +223,7 @@ class GenerativeMixin:
 
     def _settings(self) -> list[Any]:
         """The values of the constructor's parameters, which may be set to others after learning."""
-        return [value for name, value in vars(self).items() if not (name.startswith("_") or name.endswith("_"))]
+        return [getattr(self, name) for name in parameter_names(type(self))]
 
     def _known_rows(self, X: Any) -> Rows:
         check_is_fitted(self, "classes_")
@@ -236,7 +243,7 @@ class GenerativeMixin:
         codes = np.searchsorted(self.classes_, labels)
         taken = np.bincount(codes, weights, minlength=len(self.classes_))
         for label, n_taken, n_learned in zip(self.classes_.tolist(), taken, self.class_count_, strict=True):
-            if n_taken > n_learned * (1 + ROUNDING):
+            if n_taken > n_learned * (1 + SLACK):
                 raise ValueError(f"y has {n_taken:g} rows of {label!r}, but only {n_learned:g} were learned")
         return np.asarray(codes, np.int64)
 
@@ -257,9 +264,13 @@ class GenerativeMixin:
         self.classes_ = classes
 
     def _count(self, codes: Labels, weights: Floats) -> None:
-        counts = self.class_count_ + np.bincount(codes, weights, minlength=len(self.classes_))
-        self.class_count_ = without_rounding(counts, rounding_of(weights))
+        counts = self._n_rows(codes, weights)
+        self.class_count_ = settled(self.class_count_, counts) if (weights < 0).any() else counts
         self._cache.clear()
+
+    def _n_rows(self, labels: Labels, weights: Floats) -> Floats:
+        """Return how many rows of each class there are with these, [class]."""
+        return self.class_count_ + np.bincount(labels, weights, minlength=len(self.classes_))
 
     def _names(self, columns: NDArray[np.int64]) -> tuple[str, ...]:
         given = getattr(self, "feature_names_in_", None)
@@ -277,3 +288,10 @@ class GenerativeMixin:
             vars(self).clear()
             vars(self).update(before)
             raise
+
+
+def parameter_names(model: type) -> tuple[str, ...]:
+    """Return the names of a constructor's parameters."""
+    if model not in _PARAMETER_NAMES:
+        _PARAMETER_NAMES[model] = tuple(signature(model).parameters)
+    return _PARAMETER_NAMES[model]

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
+from priory.bayes.coding import draw_codes
 from priory.bayes.edges import KINDS, NO_EDGES, check_bins, found_edges, given_edges
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior
-from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha, log_shares
+from priory.bayes.reading import read_matrix
+from priory.bayes.tables import Floats, Labels, add_cells_to, are_within, check_alpha, log_shares
 from priory.kernels import sum_cells
 
 
@@ -90,7 +91,7 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         check_bins(self.bins)
         if isinstance(self.edges, str) and self.edges not in KINDS:
             raise ValueError(f"edges must be one of {', '.join(KINDS)}, or edges for each column, not {self.edges!r}")
-        return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
+        return np.asarray(read_matrix(self, X, reset=reset, missing=True))
 
     def _start(self, rows: Floats, n_classes: int) -> None:
         n_columns = rows.shape[1]
@@ -107,7 +108,13 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         if isinstance(self.edges, str) and learned.any() and not self.counts_.any():
             self.edges_ = found_edges(self.edges, rows[learned], labels[learned], weights[learned], self.bins)
             self.counts_ = np.zeros((self._offsets()[-1], len(self.classes_)))
-        add_cells_to(self.counts_, self._cells(rows), labels, weights)
+        n_rows = self._n_rows(labels, weights)
+        fits = lambda: are_within(self._n_known(), n_rows, self.class_count_)  # noqa: E731
+        add_cells_to(self.counts_, self._cells(rows), labels, weights, fits)
+
+    def _n_known(self) -> Floats:
+        """Weight of the rows in which each column is known, [column, class]."""
+        return np.vstack([part.sum(axis=0) for part in self._by_column(self.counts_)])
 
     def _cells(self, rows: Floats) -> NDArray[np.int32]:
         """Return the cell that each value falls into, [row, column]; missing values fall into none, which is -1."""
@@ -152,8 +159,7 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Floats:
         rows = np.empty((len(labels), len(self.edges_)))
         for j, (edges, part) in enumerate(zip(self.edges_, self._by_column(self._parameters()), strict=True)):
-            ends = np.exp(part).cumsum(axis=0)[:, labels]
-            drawn = (rng.random(len(labels)) * ends[-1] >= ends).sum(axis=0)
+            drawn = draw_codes(part.T[labels], rng)
             low, high = edges[drawn], edges[drawn + 1]
             rows[:, j] = high - rng.random(len(labels)) * (high - low)  # above the lower edge, up to the upper one
         return rows

@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 
-def check_joinable(one: Any, other: Any) -> None:
-    """Raise if two models do not count the same things in the same way."""
-    for model in (one, other):
-        check_is_fitted(model, "classes_")
+def check_joinable(one: Any, other: Any, learned: str = "classes_") -> None:
+    """Raise if two models of a kind do not count the same things in the same way; `learned` is what fitting gives."""
     mine, others = one.get_params(deep=False), other.get_params(deep=False)
     for name, value in mine.items():
         if not _same(value, others[name]):
             raise ValueError(f"models with different {name} cannot be added: {value!r} and {others[name]!r}")
+    for model in (one, other):
+        check_is_fitted(model, learned)
     if _features(one) != _features(other):
         raise ValueError("models of different features cannot be added: both must have the same, in the same order")
 

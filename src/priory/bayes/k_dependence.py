@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priory.bayes.coding import MISSING, Codes, Coding
+from priory.bayes.coding import MISSING, Codes, Coding, draw_codes
 from priory.bayes.columns import Columns, read_columns
 from priory.bayes.combinations import Combinations, Lessons
-from priory.bayes.dependence import PairCounts, categorical_tags, check_least, class_information, draw_codes
+from priory.bayes.dependence import PairCounts, categorical_tags, check_least, class_information
 from priory.bayes.distinct_rows import DistinctRows
 from priory.bayes.generative import GenerativeMixin
 from priory.bayes.prior import Prior

@@ -14,24 +14,33 @@ ctypedef fused Number:
     double
 
 
-def found(const Number[:, :] matrix, const int64_t[::1] least, const int64_t[::1] starts):
+def found(const int64_t[:, :] matrix, const int64_t[::1] least, const int64_t[::1] starts):
     """Return which whole numbers occur: flag `starts[j] + value - least[j]` is 1 if column j has the value.
 
-    Column j has whole numbers (or NaN, which is no value) from `least[j]` to `least[j] + starts[j + 1] - starts[j] - 1`.
+    Column j has whole numbers from `least[j]` to `least[j] + starts[j + 1] - starts[j] - 1`.
     """
-    cdef Py_ssize_t i, j
+    cdef Py_ssize_t i, j, n = matrix.shape[1]
     cdef int64_t place
-    cdef uint8_t[::1] flags = np.zeros(starts[matrix.shape[1]], np.uint8)
+    fit_spans(least, starts, n)
+    cdef uint8_t[::1] flags = np.zeros(starts[n], np.uint8)
     with nogil:
         for i in range(matrix.shape[0]):
-            for j in range(matrix.shape[1]):
-                if Number is double:
-                    if isnan(matrix[i, j]):
-                        continue
-                place = <int64_t> matrix[i, j] - least[j]
+            for j in range(n):
+                place = matrix[i, j] - least[j]
                 if 0 <= place < starts[j + 1] - starts[j]:
                     flags[starts[j] + place] = 1
     return np.asarray(flags)
+
+
+cdef int fit_spans(const int64_t[::1] least, const int64_t[::1] starts, Py_ssize_t n) except -1:
+    """Raise unless the starts divide a table into a part for each of so many columns."""
+    cdef Py_ssize_t j
+    cdef bint whole = least.shape[0] == n and starts.shape[0] == n + 1 and starts[0] == 0
+    for j in range(n if whole else 0):
+        whole = whole and starts[j] <= starts[j + 1]
+    if not whole:
+        raise IndexError(f"the table does not describe {n} columns")
+    return 0
 
 
 def looked_up(
@@ -50,7 +59,8 @@ def looked_up(
     cdef int64_t place
     cdef double value
     cdef int32_t[:, ::1] out = np.empty((matrix.shape[0], n), np.int32)
-    if least.shape[0] != n or starts.shape[0] != n + 1 or unknown.shape[0] != n or starts[n] != table.shape[0]:
+    fit_spans(least, starts, n)
+    if unknown.shape[0] != n or starts[n] != table.shape[0]:
         raise IndexError(f"the table does not describe {n} columns")
     with nogil:
         for i in range(matrix.shape[0]):

@@ -27,6 +27,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from priory.bayes.joining import check_joinable
 from priory.bayes.lasso import sparse_coefficients
 from priory.bayes.least_deviations import least_deviations
 from priory.bayes.linear_posterior import (
@@ -178,16 +179,10 @@ class MAPRegression(RegressorMixin, BaseEstimator):
 
     def __add__(self, other: "MAPRegression") -> "MAPRegression":
         """Return the model of the rows of both."""
-        for model in (self, other):
-            _is_additive(model)
-            check_is_fitted(model)
-        for name, ours in self.get_params().items():
-            if (theirs := other.get_params()[name]) != ours:
-                raise ValueError(f"{name} is {ours!r} in one model and {theirs!r} in the other: add models that agree")
-        if self._moments.mean.shape != other._moments.mean.shape:
-            raise ValueError(
-                f"X had {self.n_features_in_} features in one model and {other.n_features_in_} in the other"
-            )
+        if type(other) is not type(self):
+            return NotImplemented
+        _is_additive(self)
+        check_joinable(self, other, "_moments")
         return copy(self)._read(self._moments.joined(other._moments))
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:

@@ -94,10 +94,12 @@ class MarkovBayes(GenerativeMixin, ClassifierMixin, BaseEstimator):
         kind = kind_of(sequences)
         if not reset and kind is not self._kind:
             raise ValueError(f"X holds {NAMES[kind]}, but the model has learned {NAMES[self._kind]}")
+        if not reset and self.order != self._order:
+            raise ValueError(f"order is {self.order}, but the model has counted with order {self._order}: fit it anew")
         return sequences
 
     def _start(self, rows: list[Symbols], n_classes: int) -> None:
-        self._kind = kind_of(rows)
+        self._kind, self._order = kind_of(rows), self.order
         self._seen = Seen(n_classes)
         self._symbols: set[Any] = set()
 

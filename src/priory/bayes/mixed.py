@@ -54,6 +54,7 @@ class _Block:
 
     columns: NDArray[np.int64]
     model: Any
+    named: bool  #: whether the density was given by name, so that its pseudo-count is that of the whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,19 @@ class MixedNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any, *, reset: bool) -> _Parts:
         check_alpha(self.alpha)
         table = frames.read_table(self, X, reset=reset)
+        if not reset:
+            self._pass_on(table)
         densities = self._choose(table) if reset else self.densities_
         blocks = self._new_blocks(table, list(densities.values())) if reset else self._blocks
         return _Parts(table, densities, blocks, [self._block_rows(block, table, reset=reset) for block in blocks])
+
+    def _pass_on(self, table: frames.Table) -> None:
+        """Refuse columns that no density takes, and let the blocks smooth as the whole is told to."""
+        for j, name in enumerate(self._names(np.arange(table.shape[1])) if frames.library(table) else ()):
+            _check_kind(name, frames.kind(table, j))
+        for block in self._blocks:
+            if block.named and hasattr(block.model, "alpha"):
+                block.model.alpha = self.alpha
 
     def _block_rows(self, block: _Block, table: frames.Table, *, reset: bool) -> Any:
         read = frames.values if isinstance(block.model, CategoricalNB) else frames.numbers
@@ -140,20 +151,20 @@ class MixedNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         for j, density in enumerate(chosen):
             same = density if isinstance(density, str) else id(density)
             groups.setdefault((same, frames.kind(table, j) == "name"), []).append(j)
-        return [_Block(np.array(columns), self._model(chosen[columns[0]])) for columns in groups.values()]
+        firsts = {tuple(columns): chosen[columns[0]] for columns in groups.values()}
+        return [_Block(np.array(at), self._model(first), isinstance(first, str)) for at, first in firsts.items()]
 
     def _choose(self, table: frames.Table) -> dict[str, Density]:
         """Return the density of each column: the one given, or the one that its dtype asks for."""
         names = self._names(np.arange(table.shape[1]))
+        if not isinstance(self.densities, Mapping | None):
+            raise ValueError(f"densities must be a mapping from columns to densities, not {self.densities!r}")
         given = {
             self._column(key, names): _check_density(key, density) for key, density in (self.densities or {}).items()
         }
         found: dict[str, Density] = {}
         for j, name in enumerate(names):
-            kind = None if name in given else frames.kind(table, j)
-            if name not in given and kind is None:
-                raise ValueError(f"X has in {name} neither numbers, names nor truths: convert it, or leave it out")
-            found[name] = given[name] if kind is None else _BY_KIND[kind]
+            found[name] = given[name] if name in given else _BY_KIND[_check_kind(name, frames.kind(table, j))]
         return found
 
     def _column(self, key: Any, names: tuple[str, ...]) -> str:
@@ -177,18 +188,20 @@ class MixedNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             model._know(self.classes_, part)
 
     def _add(self, rows: _Parts, labels: Labels, weights: Floats) -> None:
+        """Let all blocks learn, or none: copies of them forget, and those that have learned take an error back."""
+        blocks = deepcopy(self._blocks) if (weights < 0).any() else self._blocks
         learned: list[tuple[Any, Any]] = []
-        models = [block.model for block in self._blocks]
         try:
-            for model, part in zip(models, rows.rows, strict=True):
-                model._add(part, labels, weights)
-                learned.append((model, part))
-        except ValueError:
-            for model, part in learned:  # all of them learn, or none
+            for block, part in zip(blocks, rows.rows, strict=True):
+                block.model._add(part, labels, weights)
+                block.model._count(labels, weights)
+                learned.append((block.model, part))
+        except Exception:
+            for model, part in learned if blocks is self._blocks else ():
                 model._add(part, labels, -weights)
+                model._count(labels, -weights)
             raise
-        for model in models:
-            model._count(labels, weights)
+        self._blocks = blocks
 
     def _widen(self, classes: NDArray[Any]) -> None:
         blocks = deepcopy(self._blocks)
@@ -214,7 +227,7 @@ class MixedNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _join(self, other: Self) -> None:
         pairs = zip(self._blocks, other._blocks, strict=True)
-        self._blocks = [_Block(mine.columns, mine.model + others.model) for mine, others in pairs]
+        self._blocks = [_Block(mine.columns, mine.model + others.model, mine.named) for mine, others in pairs]
 
     def _estimate(self) -> list[Any]:
         return [block.model._parameters() for block in self._blocks]
@@ -243,6 +256,12 @@ class MixedNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
+
+
+def _check_kind(name: str, kind: str | None) -> str:
+    if kind is None:
+        raise ValueError(f"X has in {name} neither numbers, names nor truths: convert it, or leave it out")
+    return kind
 
 
 def _check_density(column: Any, density: Density) -> Density:

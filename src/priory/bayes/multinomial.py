@@ -17,10 +17,9 @@ from priory.bayes.tables import (
     add_to,
     check_alpha,
     log_shares,
-    rounding_of,
+    settled,
     used_columns,
     weighted_logs,
-    without_rounding,
 )
 
 _Bags: TypeAlias = tuple[Any, Any | None]  #: counts with 0 for missing ones, and where those are; dense, or CSR
@@ -83,7 +82,8 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         if missing is not None:
             raise ValueError("X has NaN: a bag with a count missing cannot be learned. Impute it, or leave the row out")
         added = add_to(self.feature_count_, counts, labels, weights)
-        self.token_count_ = without_rounding(self.token_count_ + added, rounding_of(added))
+        tokens = self.token_count_ + added
+        self.token_count_ = settled(self.token_count_, tokens) if (weights < 0).any() else tokens
 
     def _log_shares(self, columns: Any) -> Floats:
         return log_shares(self.feature_count_[columns], self.token_count_, self.n_features_in_, self.alpha)
@@ -116,6 +116,7 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         for i in range(rows[0].shape[0]):
             known = csr_matrix(rows[0][[i]])
             missing = None if rows[1] is None else csr_matrix(rows[1][[i]])
+            known.sum_duplicates()
             known.eliminate_zeros()
             columns = known.indices.astype(np.int64)
             rest = np.zeros(len(self.classes_)) if missing is None else -self._missing_part(known, missing)[0]

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from priory.bayes.joining import check_joinable
 from priory.bayes.neighbour_search import Floats, NeighbourSearch, Rows, canonical
 from priory.bayes.unfitted import unfitted
 
@@ -103,14 +104,9 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         return self
 
     def __add__(self, other: Self) -> Self:
-        if not isinstance(other, NearestNeighbours):
+        if type(other) is not type(self):
             return NotImplemented
-        check_is_fitted(self)
-        check_is_fitted(other)
-        if self.get_params() != other.get_params():
-            raise ValueError("models to join must have the same k, metric and weights: set them to be equal")
-        if self.n_features_in_ != other.n_features_in_ or not _same_names(self, other):
-            raise ValueError("models to join must have the same columns: fit them on the same features")
+        check_joinable(self, other)
         labels = np.concatenate([self.labels_, other.labels_])
         classes = unique_labels(self.classes_, other.classes_)
         return copy(self)._keep(_stacked(self.rows_, other.rows_), labels, classes)
@@ -126,7 +122,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
                 f"k = {k} neighbours were asked for, but n_samples = {len(self.labels_)} rows are learned: "
                 "learn more rows or take a smaller k"
             )
-        distances, places = self._search.nearest(X, k)
+        distances, places = self._search().nearest(X, k)
         return (distances, places) if return_distance else places
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -176,8 +172,14 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
     def _keep(self, rows: Rows, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
         self.rows_, self.labels_, self.classes_ = rows, labels, classes
         self.class_count_ = np.bincount(np.searchsorted(classes, labels), minlength=len(classes))
-        self._search = NeighbourSearch(rows, self.metric)
+        self._cache: dict[str, NeighbourSearch] = {}
         return self
+
+    def _search(self) -> NeighbourSearch:
+        """The learned rows, arranged for the metric, which may have been changed since they were learned."""
+        if self.metric not in self._cache:
+            self._cache[self.metric] = NeighbourSearch(self.rows_, self.metric)
+        return self._cache[self.metric]
 
     def _weights(self, distances: Floats) -> Floats:
         if callable(self.weights):
@@ -219,11 +221,6 @@ def _lesson(rows: Rows, labels: NDArray[Any], i: int) -> tuple[Any, ...]:
         return rows[i].tobytes(), labels[i]
     here = slice(rows.indptr[i], rows.indptr[i + 1])
     return rows.indices[here].astype(np.int64).tobytes(), rows.data[here].tobytes(), labels[i]
-
-
-def _same_names(one: NearestNeighbours, two: NearestNeighbours) -> bool:
-    names = [getattr(model, "feature_names_in_", None) for model in (one, two)]
-    return names[0] is None or names[1] is None or names[0].tolist() == names[1].tolist()
 
 
 def _checked_k(k: Any) -> int:

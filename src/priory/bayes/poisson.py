@@ -1,62 +1,23 @@
 r"""Naive Bayes on how often things happen: under each class, each column is a Poisson count with its own rate."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack, issparse, vstack
+from scipy.sparse import csr_matrix, issparse
 from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
-from priory.bayes.generative import GenerativeMixin
+from priory.bayes.gaps import Gapped, GapsMixin
 from priory.bayes.prior import Prior
-from priory.bayes.tables import ROUNDING, Floats, Labels, add_to, check_alpha, log_shares, weighted_logs
+from priory.bayes.reading import read_matrix
+from priory.bayes.tables import RESIDUE, SLACK, Floats, Labels, check_alpha, log_shares, weighted_logs
 
 _LOG_FACTORIALS: Final[Floats] = gammaln(np.arange(1024) + 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """Counts with 0 where they are missing, and 1 where they are missing, if anywhere; dense, or CSR."""
-
-    known: Any
-    missing: Any | None
-
-    @classmethod
-    def of(cls, X: Any) -> "_Counts":
-        if issparse(X) and not X.has_canonical_format:  # log (a + b)! needs a + b in one place
-            X = X.copy()
-            X.sum_duplicates()
-        values = X.data if issparse(X) else X
-        missing = np.isnan(values)
-        if not missing.any():
-            return cls(X, None)
-        parts = np.where(missing, 0.0, values), missing.astype(np.float64)
-        if not issparse(X):
-            return cls(*parts)
-        return cls(*(csr_matrix((part, X.indices, X.indptr), X.shape) for part in parts))
-
-    @property
-    def counted(self) -> Any:
-        """Both side by side, as the table has them."""
-        if self.missing is None:
-            return self.known
-        both = [self.known, self.missing]
-        return hstack(both, "csr") if issparse(self.known) else np.hstack(both)
-
-    @property
-    def log_orders(self) -> Floats:
-        """Σ log x! of each row, as a column."""
-        if not issparse(self.known):
-            return np.asarray(_log_factorials(self.known).sum(axis=1, keepdims=True), np.float64)
-        logs = csr_matrix((_log_factorials(self.known.data), self.known.indices, self.known.indptr), self.known.shape)
-        return np.asarray(logs.sum(axis=1), np.float64).reshape(-1, 1)
-
-
-class PoissonNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
+class PoissonNB(GapsMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes for counts that stand for themselves, such as links, recipients and exclamation marks in a message.
 
     $$ \log p(x, c) = \log p(c) + \sum_j \bigl(x_j \log \lambda_{cj} - \lambda_{cj} - \log x_j!\bigr), \qquad
@@ -86,92 +47,80 @@ class PoissonNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     ['spam', 'ham']
     """
 
-    _statistics: ClassVar = ("counts_",)
-    counts_: Floats
-
     def __init__(self, *, alpha: float = 1.0, prior: Prior = "fitted") -> None:
         self.alpha = alpha
         self.prior = prior
-
-    @property
-    def feature_count_(self) -> Floats:
-        """Sums of the counts, [feature, class]."""
-        return self.counts_[: self.n_features_in_]
-
-    @property
-    def missing_count_(self) -> Floats:
-        """Weight of the rows in which each count is not known, [feature, class]."""
-        return self.counts_[self.n_features_in_ :]
 
     @property
     def rates_(self) -> Floats:
         """The mean count of each column, [class, feature]."""
         return np.asarray(self._parameters()[0].T)
 
-    def _rows(self, X: Any, *, reset: bool) -> _Counts:
+    def _rows(self, X: Any, *, reset: bool) -> Gapped:
         check_alpha(self.alpha)
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
-        values = X.data if issparse(X) else X
-        if values.size and np.nanmin(values, initial=0.0) < 0:
+        rows = Gapped.of(read_matrix(self, X, reset=reset, sparse=True, missing=True))
+        if rows.numbers.min(initial=0.0) < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X): counts start at 0")
-        return _Counts.of(X)
+        return rows
 
-    def _start(self, rows: _Counts, n_classes: int) -> None:
-        self.counts_ = np.zeros((2 * rows.known.shape[1], n_classes))
-        self._sparse = issparse(rows.known)
+    def _bounded(self, label: int) -> Floats:
+        return self.missing_count_[:, label]
 
-    def _add(self, rows: _Counts, labels: Labels, weights: Floats) -> None:
-        n_left = self.class_count_ + np.bincount(labels, weights, minlength=len(self.classes_))
-        table = self.counts_ if rows.missing is not None else self.feature_count_
-        add_to(table, rows.counted, labels, weights, lambda: self._is_possible(n_left, np.unique(labels)))
-
-    def _is_possible(self, n_left: Floats, classes: Labels) -> bool:
-        """Whether no value is missing in more rows than there are, and where none are left, no count is left."""
-        known = n_left[classes] - self.missing_count_[:, classes]
-        rounding = ROUNDING * np.maximum(n_left[classes], 1.0)
-        return bool(((known > rounding) | ((known > -rounding) & (self.feature_count_[:, classes] < ROUNDING))).all())
+    def _is_possible(self, rows: Gapped, labels: Labels, weights: Floats) -> bool:
+        """Besides, where no rows are left in which a count is known, no count is left but for rounding."""
+        if not super()._is_possible(rows, labels, weights):
+            return False
+        for label, n_left, n_before in self._left(labels, weights):
+            missing = self.missing_count_[:, label] if len(self.missing_count_) else np.zeros(1)
+            gone = n_left - missing <= RESIDUE * n_before
+            if gone.any():
+                left, taken = self.feature_count_[:, label], rows.values.T @ np.abs(weights * (labels == label))
+                rounding = np.where(left == np.rint(left), 0.0, SLACK * np.maximum(taken, n_before))
+                if (gone & (left > rounding)).any():
+                    return False
+        return True
 
     def _estimate(self) -> tuple[Floats, Floats]:
         """The rates [feature, class], and their logarithms."""
-        known = np.maximum(self.class_count_ - self.missing_count_, 0.0)
+        known = self._n_known()
         log_mean = log_shares(self.feature_count_.sum(axis=1), known.sum(axis=1), 1, self.alpha)[:, None]
         pseudo = self.alpha if self.alpha > 0 else np.where(known > 0, 0.0, 1.0)  # 0/0 is the mean of all classes
         rates = (self.feature_count_ + pseudo * np.exp(log_mean)) / (known + pseudo)
         with np.errstate(divide="ignore"):
             return rates, np.log(rates)
 
-    def _log_likelihood(self, rows: _Counts) -> Floats:
+    def _log_likelihood(self, rows: Gapped) -> Floats:
         rates, logs = self._parameters()
-        found = weighted_logs(rows.known, logs) - rates.sum(axis=0) - rows.log_orders
-        return np.asarray(found if rows.missing is None else found + rows.missing @ rates, np.float64)
+        found = weighted_logs(rows.values, logs) - rates.sum(axis=0) - _log_orders(rows.values)
+        return np.asarray(found if rows.gaps is None else found + rows.gaps @ rates, np.float64)
 
-    def _terms(self, rows: _Counts) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
+    def _terms(self, rows: Gapped) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
         rates, logs = self._parameters()
-        for i in range(rows.known.shape[0]):
-            counts = _dense(rows.known, i)[:, None]
+
+        def terms(counts: Floats) -> Floats:
             with np.errstate(invalid="ignore"):
-                terms = np.where(counts > 0, counts * logs, 0.0) - rates - _log_factorials(counts)
-            if rows.missing is not None:
-                terms[_dense(rows.missing, i) > 0] = 0.0
-            listed = np.flatnonzero(counts) if self._sparse else np.arange(len(counts))
-            yield listed, terms[listed], np.delete(terms, listed, axis=0).sum(axis=0)
+                happened = np.where(counts[:, None] > 0, counts[:, None] * logs, 0.0)
+            return np.asarray(happened - rates - _log_factorials(counts)[:, None])
+
+        return self._listed_terms(rows, terms)
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
-        rows = [rng.poisson(self.rates_[label]).astype(np.float64) for label in labels]
-        return vstack([csr_matrix(row) for row in rows], "csr") if self._sparse else np.vstack(rows)
+        rates = self.rates_
+        return self._stacked(rng.poisson(rates[label]).astype(np.float64) for label in labels)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what rows are taken."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True
         return tags
 
 
-def _dense(rows: Any, i: int) -> Floats:
-    return np.asarray(rows[[i]].toarray()[0] if issparse(rows) else rows[i], np.float64)
+def _log_orders(counts: Any) -> Floats:
+    """Σ log x! of each row, as a column."""
+    if not issparse(counts):
+        return np.asarray(_log_factorials(counts).sum(axis=1, keepdims=True), np.float64)
+    logs = csr_matrix((_log_factorials(counts.data), counts.indices, counts.indptr), counts.shape)
+    return np.asarray(logs.sum(axis=1), np.float64).reshape(-1, 1)
 
 
 def _log_factorials(counts: Floats) -> Floats:

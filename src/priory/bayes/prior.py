@@ -36,15 +36,19 @@ def log_prior(prior: Prior, class_count: NDArray[np.float64], classes: NDArray[A
 
 
 def _log_given(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    if isinstance(prior, Mapping):
+    if isinstance(prior, Mapping) or hasattr(prior, "to_dict"):
+        prior = dict(prior if isinstance(prior, Mapping) else prior.to_dict())
         missing = [label for label in classes.tolist() if label not in prior]
         if missing:
             raise ValueError(f"prior has no probability for the class {missing[0]!r}")
         prior = [prior[label] for label in classes.tolist()]
-    given = np.asarray(prior, np.float64)
+    try:
+        given = np.asarray(prior, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f'prior must be "fitted", "smoothed", "uniform" or probabilities, not {prior!r}') from error
     if given.shape != classes.shape:
         raise ValueError(f"prior has {given.size} probabilities for {len(classes)} classes")
     if not ((given >= 0).all() and np.isclose(given.sum(), 1.0)):
         raise ValueError(f"prior must be probabilities that sum to 1, not {given.tolist()}")
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(given), np.float64)
+        return np.asarray(np.log(given / given.sum()), np.float64)

@@ -38,6 +38,16 @@ class Seen:
         self.counts: Floats = np.zeros((16, n_classes))
         self._free: list[int] = []
 
+    def statistics(self) -> dict[str, Any]:
+        """Return the counts of each thing, and of all that is none: which row a thing has, and spare rows, say nothing.
+
+        >>> Seen(n_classes=2).statistics()
+        {'things': {}, 'else': array([0., 0.])}
+        """
+        spare = np.delete(self.counts, list(self.places.values()), axis=0)
+        things = {thing: self.counts[slot] for thing, slot in self.places.items()}
+        return {"things": things, "else": np.abs(spare).sum(axis=0)}
+
     def slots(self, things: Iterable[Any]) -> Slots:
         """Return the row of each thing in the table; 0 for those never seen."""
         return np.fromiter(map(self.places.get, things, repeat(0)), np.int64)

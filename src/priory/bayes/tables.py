@@ -12,7 +12,7 @@ all, 0/0, the share is what it is for every $\alpha > 0$, however small: $1/m$.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -24,8 +24,12 @@ from priory.kernels import add_cells, add_rows
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int64]
-#: Weights that are not whole numbers leave this share of themselves behind when they are taken back.
-ROUNDING: Final = 1e-9
+#: Of counts that are not whole: how far below zero rounding may bring them, and what is nothing but rounding, both as
+#: shares of what was there.
+SLACK: Final = 1e-6
+RESIDUE: Final = 1e-12
+ROUNDING: Final = 1e-9  #: the same of sums of real numbers
+NEVER_LEARNED: Final = "X and y hold rows that were never learned, or were forgotten already: nothing was changed"
 
 
 def log_shares(
@@ -70,9 +74,8 @@ def add_to(
     Returns what was added to each class in all. If something is taken back that was never there, or the result does not
     fit, the table stays as it was and ValueError is raised.
     """
-    values = rows.data if issparse(rows) else rows
     touched = lambda: np.unique(rows.indices) if issparse(rows) else slice(None)  # noqa: E731
-    with _undone_unless_learned(table, touched, weights, lambda: max(1.0, values.max(initial=0.0)), fits):
+    with _undone_unless_learned(table, touched, weights, fits):
         if issparse(rows):
             return add_rows(table, rows.indptr, rows.indices, np.asarray(rows.data, np.float64), labels, weights)
         sums = _class_sums(rows, labels, weights, table.shape[1])
@@ -80,41 +83,65 @@ def add_to(
         return np.asarray(sums.sum(axis=0))
 
 
-def add_cells_to(table: Floats, cells: NDArray[np.int32], labels: Labels, weights: Floats) -> None:
+def add_cells_to(
+    table: Floats,
+    cells: NDArray[np.int32],
+    labels: Labels,
+    weights: Floats,
+    fits: Callable[[], bool] = lambda: True,
+) -> None:
     """Add rows that name the cells they fall into (-1 is none) to table[cell, class], in place; else as `add_to`."""
-    with _undone_unless_learned(table, lambda: slice(None), weights, lambda: 1.0, lambda: True):
+    with _undone_unless_learned(table, lambda: slice(None), weights, fits):
         add_cells(table, cells, labels, weights)
 
 
 @contextmanager
 def _undone_unless_learned(
-    table: Floats,
-    touched: Callable[[], Any],
-    weights: Floats,
-    largest: Callable[[], float],
-    fits: Callable[[], bool],
+    table: Floats, touched: Callable[[], Any], weights: Floats, fits: Callable[[], bool]
 ) -> Iterator[None]:
     """Undo what is done to the columns touched if rows are taken back that were never there."""
     if not (weights < 0).any():
         yield
         return
     columns = touched()
-    before, rounding = table[columns].copy(), rounding_of(weights) * largest()
+    before = table[columns].copy()
     yield
-    if (table[columns] < -rounding).any() or not fits():
+    try:
+        table[columns] = settled(before, table[columns])
+        if not fits():
+            raise ValueError(NEVER_LEARNED)
+    except ValueError:
         table[columns] = before
-        raise ValueError("X and y hold rows that were never learned, or were forgotten already: nothing was changed")
-    table[columns] = without_rounding(table[columns], rounding)
+        raise
 
 
-def rounding_of(added: Floats) -> float:
-    """Return what may be left by rounding after these were added, if some of them took back."""
-    return ROUNDING * float(max(-added.min(initial=0.0), 0.0))
+def are_within(counts: Floats, n_left: Any, n_before: Any) -> bool:
+    """Whether no count is above the rows left of those before; if not both are whole numbers, by more than rounding.
+
+    What is present, or known, in more rows than there are was taken back where it was absent, or missing.
+    """
+    above = counts > n_left
+    if not above.any():
+        return True
+    more, left, before = (part[above] for part in np.broadcast_arrays(counts, n_left, n_before))
+    whole = (more == np.rint(more)) & (left == np.rint(left))
+    return bool((more - left <= np.where(whole, 0.0, SLACK * before)).all())
 
 
-def without_rounding(counts: Floats, rounding: float) -> Floats:
-    """Return the counts with zero for those that are nothing but rounding."""
-    return np.where(counts > rounding, counts, 0.0)
+def settled(before: Floats, after: Floats) -> Floats:
+    """Return counts after rows were taken back, without what rounding left; raise if they fell below zero.
+
+    Whole numbers are exact. Others are off by rounding, as a share of what was there: below zero within `SLACK` is no
+    proof that something was taken that was never there, and what is left within `RESIDUE` is nothing.
+
+    >>> settled(np.array([0.3, 3.0, 1e9 + 1]), np.array([0.3 - 0.1 - 0.2, 0.0, 1.0])).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    held = np.maximum(np.abs(before), np.abs(before - after))
+    whole = (before == np.rint(before)) & (after == np.rint(after))
+    if (after < np.where(whole, 0.0, -SLACK * held)).any():
+        raise ValueError(NEVER_LEARNED)
+    return np.where(~whole & (after <= RESIDUE * held), 0.0, after)
 
 
 def check_alpha(alpha: Any) -> float:
@@ -122,6 +149,12 @@ def check_alpha(alpha: Any) -> float:
     if not isinstance(alpha, (float, int, Real)) or not 0 <= float(alpha) < np.inf:
         raise ValueError(f"alpha must be a number from 0 up, not {alpha!r}")
     return float(alpha)
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise if a setting is not a whole number from 1 up."""
+    if not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{name} must be a whole number from 1 up, not {value!r}")
 
 
 def used_columns(rows: Any) -> tuple[Any, Any]:

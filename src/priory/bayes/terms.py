@@ -36,11 +36,16 @@ class Terms:
         one, other = self._index(label), self._other(label, against)
         differences = _difference(self.terms[:, one], self.terms[:, other])
         order = np.argsort(-np.abs(differences), kind="stable")
-        said = {self.names[i]: float(differences[i]) for i in order}
+        said = {self._key(self.names[i]): float(differences[i]) for i in order}
         rest = float(_difference(self.rest[one], self.rest[other]))
         return (
             {"prior": float(_difference(self.prior[one], self.prior[other]))} | said | ({"rest": rest} if rest else {})
         )
+
+    @staticmethod
+    def _key(name: str) -> str:
+        """The name of a feature, apart from those of the other two parts of the sum."""
+        return f"{name} (feature)" if name in ("prior", "rest") else name
 
     def __str__(self) -> str:
         """Return the log-odds of the most probable class against the next as lines for a person."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priory.bayes.coding import MISSING, Codes
+from priory.bayes.coding import MISSING, Codes, draw_codes
 from priory.bayes.columns import Columns
-from priory.bayes.dependence import PairsMixin, draw_codes, spanning_tree
+from priory.bayes.dependence import PairsMixin, spanning_tree
 from priory.bayes.pairs import tree_terms
 from priory.bayes.prior import Prior
 from priory.bayes.tables import Floats, Labels, log_shares
@@ -190,5 +190,5 @@ class _Tree:
 
 
 def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -80,10 +80,18 @@ class CostSensitive(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Let the estimator learn further rows, where it can; the first call starts with a clone of it."""
+        """Let the estimator learn further rows, where it can; the first call starts with a clone of it.
+
+        Labels that come later need their costs, and those of `costs` must be known from the first call on: name all of
+        them in `classes`.
+        """
         self._check_parameters()
         estimator = self.estimator_ if hasattr(self, "estimator_") else clone(self.estimator)
-        estimator.partial_fit(X, column_or_1d(y, warn=True), **_given(classes=classes, sample_weight=sample_weight))
+        labels = column_or_1d(y, warn=True)
+        known = _all_labels(getattr(estimator, "classes_", ()), labels, () if classes is None else classes)
+        if len(known):  # the estimator learns in place, so the costs must be right before; no rows at all it refuses
+            self._read(known)
+        estimator.partial_fit(X, labels, **_given(classes=classes, sample_weight=sample_weight))
         return self._take(estimator)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -132,18 +140,22 @@ class CostSensitive(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"unsure must be a cost of at least 0, not {self.unsure}; None means never unsure")
 
     def _take(self, estimator: Any) -> Self:
-        """Take the fitted estimator and read the costs in the order of its classes; an error changes nothing."""
+        """Take the fitted estimator and the costs in the order of its classes; an error changes nothing."""
         classes = np.asarray(estimator.classes_)
-        matrix = _matrix(self.costs, classes)
-        answers = classes if self.unsure is None else _with_unsure(classes, self.unsure_label)
-        self.estimator_, self.classes_, self.costs_ = estimator, classes, matrix
-        self._unsure, self._answers = self.unsure, answers
-        named = {str(place): answer for place, answer in enumerate(answers.tolist())} | {UNSURE: answers.tolist()[-1]}
-        self.thresholds_ = {named[said]: p for said, p in thresholds(_costs(matrix, self.unsure)).items()}
+        self.costs_, self._answers, self.thresholds_ = self._read(classes)
+        self.estimator_, self.classes_, self._unsure = estimator, classes, self.unsure
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
         return self
+
+    def _read(self, classes: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any], dict[Any, float]]:
+        """The costs as a matrix, what can be said, and from where on, for these classes; or what is wrong with them."""
+        matrix = _matrix(self.costs, classes)
+        answers = classes if self.unsure is None else _with_unsure(classes, self.unsure_label)
+        named = {str(place): answer for place, answer in enumerate(answers.tolist())} | {UNSURE: answers.tolist()[-1]}
+        limits = thresholds(_costs(matrix, self.unsure))
+        return matrix, answers, {named[said]: p for said, p in limits.items()}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -156,6 +168,15 @@ class CostSensitive(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 def _given(**arguments: object) -> dict[str, object]:
     """The arguments that have a value: not every estimator has a name for each."""
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _all_labels(known: ArrayLike, learned: ArrayLike, named: ArrayLike) -> NDArray[Any]:
+    """The labels that a model knows once it has learned these and those that are named, in order."""
+    labels = set().union(*(np.asarray(some).tolist() for some in (known, learned, named)))
+    try:
+        return np.array(sorted(labels))
+    except TypeError as error:
+        raise ValueError(f"y has labels that cannot be put in order: {_named(labels)}; use one kind of them") from error
 
 
 def _costs(matrix: NDArray[np.float64], unsure: float | None) -> Costs:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from priory.bayes.checks.comparison import assert_alike, assert_holds, assert_same_statistics, scores, statistics
+from priory.bayes.checks.comparison import assert_alike, assert_holds, assert_same_statistics, scores
+from priory.bayes.checks.statistics import statistics
 
 
 def check_a_pickled_model_is_the_same(estimator: Any, X: Any, y: Any) -> None:

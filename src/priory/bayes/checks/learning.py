@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from priory.bayes.checks.comparison import assert_alike, assert_holds, assert_same_statistics, scores, statistics
+from priory.bayes.checks.comparison import assert_alike, assert_holds, assert_same_statistics, scores
 from priory.bayes.checks.lessons import by_class, halves, learned, pick, some_weights, teach
+from priory.bayes.checks.statistics import statistics
 
 
 def check_learning_in_pieces_equals_learning_at_once(estimator: Any, X: Any, y: Any) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from priory.bayes.checks.comparison import assert_holds, assert_same_statistics, name_of, scores, statistics
+from priory.bayes.checks.comparison import assert_holds, assert_same_statistics, name_of, scores
 from priory.bayes.checks.lessons import by_class, learned, pick
+from priory.bayes.checks.statistics import statistics
 from priory.bayes.checks.tables import with_value
 
 

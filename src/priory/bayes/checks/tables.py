@@ -38,14 +38,16 @@ def drawn_tables(estimator: Any, seed: int = 0) -> dict[str, tuple[Any, NDArray[
 
 
 def with_value(X: Any, value: float) -> Any:
-    """A copy of the table in which one value is another."""
+    """A copy of the table in which one value is another; in a frame one of a column of numbers, if there is any."""
     if issparse(X):
         changed = X.tocsr().copy()
         changed.data[len(changed.data) // 2] = value
         return changed
     if hasattr(X, "iloc"):
-        changed = X.copy()
-        changed.iloc[len(X) // 2, 0] = value
+        changed, numbers = X.copy(), [j for j, dtype in enumerate(X.dtypes) if dtype.kind in "iuf"]
+        at = numbers[0] if numbers else 0
+        changed.isetitem(at, X.iloc[:, at].astype(float if numbers else object))
+        changed.iloc[len(X) // 2, at] = value
         return changed
     changed = np.array(X, object if np.asarray(X).dtype.kind in "OU" else float)
     changed[len(changed) // 2, 0] = value
