@@ -265,3 +265,9 @@ def test_a_presence_written_in_two_places_is_one_and_the_rows_given_stay_as_they
     assert model.counts_.ravel().tolist() == [1, 0, 0, 0, 0, 1]
     assert split.nnz == 4
     assert split.indices.tolist() == [0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("binarize", [None, "1", math.nan])
+def test_a_threshold_that_is_no_number_is_refused(binarize: Any) -> None:
+    with pytest.raises(ValueError, match="binarize must be a number, above which a feature is present, not"):
+        BernoulliNB(binarize=binarize).fit([[1, 0], [0, 1]], [0, 1])

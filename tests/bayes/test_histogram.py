@@ -223,11 +223,14 @@ def test_missing_constant_and_unknown_columns_do_no_harm(kind: str) -> None:
         assert terms.joint == pytest.approx(joint, abs=1e-12)
 
 
-def test_neighbouring_numbers_and_one_row_can_be_learned() -> None:
+def test_neighbouring_numbers_can_be_learned_and_a_single_row_makes_no_edges() -> None:
     X = np.array([[1.0], [np.nextafter(1.0, 2)], [1.0], [np.nextafter(1.0, 2)]])
     for kind in KINDS:
         assert HistogramNB(edges=kind).fit(X, [0, 1, 0, 1]).predict_proba(X).shape == (4, 2)
-        assert HistogramNB(edges=kind).partial_fit([[5.0]], ["ham"]).predict([[7.0]]).tolist() == ["ham"]
+        with pytest.raises(ValueError, match="from which no edges can be found: learn many rows at first, or give the"):
+            HistogramNB(edges=kind).partial_fit([[5.0]], ["ham"])
+    model = HistogramNB(edges=[[0, 4, 9]]).partial_fit([[5.0]], ["ham"])
+    assert model.predict([[7.0]]).tolist() == ["ham"]
 
 
 def test_a_class_without_rows_has_even_bins() -> None:

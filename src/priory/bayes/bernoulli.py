@@ -2,6 +2,7 @@ r"""Naive Bayes on what is present and what is absent: under each class, each fe
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,8 @@ class BernoulliNB(GapsMixin, ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any, *, reset: bool) -> Gapped:
         check_alpha(self.alpha)
         X = read_matrix(self, X, reset=reset, sparse=True, missing=True)
+        if not isinstance(self.binarize, (int, float, Real)) or np.isnan(self.binarize):
+            raise ValueError(f"binarize must be a number, above which a feature is present, not {self.binarize!r}")
         if issparse(X) and self.binarize < 0:
             raise ValueError(f"binarize must be 0 or more for sparse X, not {self.binarize}: zeros are absent there")
         return Gapped.of(X, self._presence)

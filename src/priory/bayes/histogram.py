@@ -107,6 +107,11 @@ class HistogramNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         learned = weights > 0
         if isinstance(self.edges, str) and learned.any() and not self.counts_.any():
             self.edges_ = found_edges(self.edges, rows[learned], labels[learned], weights[learned], self.bins)
+            if all(edges[0] == edges[-1] for edges in self.edges_):
+                raise ValueError(
+                    "X has only one sample, or rows that are all alike, from which no edges can be found: "
+                    "learn many rows at first, or give the edges"
+                )
             self.counts_ = np.zeros((self._offsets()[-1], len(self.classes_)))
         n_rows = self._n_rows(labels, weights)
         fits = lambda: are_within(self._n_known(), n_rows, self.class_count_)  # noqa: E731
