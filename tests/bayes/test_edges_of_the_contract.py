@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 from priory.bayes import (
     AveragedOneDependence,
@@ -15,13 +16,17 @@ from priory.bayes import (
     GaussianNB,
     HistogramNB,
     JointBayes,
+    MAPRegression,
     MarkovBayes,
+    MDLDiscretiser,
     MixedNB,
     MultinomialNB,
+    NearestNeighbours,
     PoissonNB,
     TreeAugmentedNB,
 )
 from priory.bayes.tables import settled
+from priory.decision import CostSensitive
 
 NAN = float("nan")
 
@@ -210,3 +215,34 @@ def test_a_column_that_was_never_known_is_drawn_as_missing() -> None:
 def test_a_model_keeps_nothing_of_the_table_it_learned() -> None:
     X = np.random.default_rng(0).normal(size=(100, 2))
     assert MixedNB().fit(X, np.arange(100) % 2)._template.base is None
+
+
+@pytest.mark.parametrize(("shift", "target"), [(5.0, 0.0), (100.0, 1e6)])
+def test_a_regression_forgets_no_row_that_would_leave_less_than_nothing(shift: float, target: float) -> None:
+    Z = np.random.default_rng(0).normal(size=(30, 3))
+    model = MAPRegression().fit(Z, Z @ [1, 2, 3])
+    before = model.coef_.tolist()
+    with pytest.raises(ValueError, match="never learned"):
+        model.forget(Z[:1] + shift, [target])
+    assert model.coef_.tolist() == before
+
+
+@pytest.mark.parametrize("model", [MAPRegression(), NearestNeighbours(k=1)])
+def test_models_that_keep_rows_or_moments_can_be_summed(model: Any) -> None:
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
+    parts = [clone(model).fit(X[at::2], np.array(y)[at::2]) for at in (0, 1)]
+    assert sum(parts).predict(X).tolist() == pytest.approx(clone(model).fit(X, y).predict(X).tolist())
+
+
+def test_a_discretiser_that_cannot_be_fitted_stays_as_it_was() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4]})
+    cutter = MDLDiscretiser().fit(frame, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="infinity"):
+        cutter.fit(pd.DataFrame({"z": [1.0, np.inf, 3, 4]}), [0, 0, 1, 1])
+    assert cutter.feature_names_in_.tolist() == ["a"]
+
+
+def test_costs_in_a_frame_go_by_label() -> None:
+    costs = pd.DataFrame([[0, 1], [100, 0]], index=["y", "x"], columns=["y", "x"])  # saying x when y is true: 100
+    fitted = CostSensitive(GaussianNB(), costs).fit([[1.0], [2.0], [1.1], [2.2]], list("xyxy"))
+    assert fitted.costs_.tolist() == [[0, 100], [1, 0]]

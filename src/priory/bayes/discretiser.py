@@ -18,6 +18,8 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from priory.bayes.unfitted import unfitted
+
 
 class MDLDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Turn numbers into the codes of bins that tell the labels apart (minimum description length).
@@ -46,12 +48,14 @@ class MDLDiscretiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the cut points of each column; rows where its value is missing are left out for that column."""
-        numbers, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        fitted = unfitted(self)
+        numbers, y = validate_data(fitted, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         _, labels = np.unique(y, return_inverse=True)
         known = ~np.isnan(numbers)
-        self.cut_points_ = [_cut_points(numbers[rows, j], labels[rows]) for j, rows in enumerate(known.T)]
-        self.n_bins_ = np.array([len(cuts) + 1 for cuts in self.cut_points_])
+        fitted.cut_points_ = [_cut_points(numbers[rows, j], labels[rows]) for j, rows in enumerate(known.T)]
+        fitted.n_bins_ = np.array([len(cuts) + 1 for cuts in fitted.cut_points_])
+        self.__dict__ = fitted.__dict__
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.int64] | NDArray[np.float64]:

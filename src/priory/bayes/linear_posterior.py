@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import erfcx
 
+from priory.bayes.tables import NEVER_LEARNED, SLACK
+
 Floats = NDArray[np.float64]
 
 
@@ -53,9 +55,17 @@ class Moments:
         apart = other.mean - self.mean
         share = sign * other.weight / weight
         scatter = self.scatter + sign * other.scatter + share * self.weight * np.outer(apart, apart)
+        if sign < 0 and not self._can_leave(scatter):
+            raise ValueError(NEVER_LEARNED)
         rounding = np.diag(scatter) <= 1e-12 * np.diag(self.scatter)  # all that is left of a column that was taken back
         scatter[rounding, :] = scatter[:, rounding] = 0
         return Moments(weight, self.mean + share * apart, scatter, self.centred)
+
+    def _can_leave(self, scatter: Floats) -> bool:
+        """Whether what would be left is a scatter: no combination of columns varies less than not at all."""
+        sizes = np.sqrt(np.diag(self.scatter))
+        scales = 1 / np.where(sizes > 0, sizes, 1.0)
+        return bool(np.linalg.eigvalsh(scatter * np.outer(scales, scales)).min() > -SLACK)
 
     def precision(self, sigma: float, ridge: float) -> tuple[Floats, Floats]:
         """The matrix P and vector q of the negative log posterior, βᵀPβ/2 - qᵀβ and a constant."""

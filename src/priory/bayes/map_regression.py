@@ -185,6 +185,10 @@ class MAPRegression(RegressorMixin, BaseEstimator):
         check_joinable(self, other, "_moments")
         return copy(self)._read(self._moments.joined(other._moments))
 
+    def __radd__(self, other: Any) -> "MAPRegression":
+        """Let `sum` of models start from 0."""
+        return copy(self) if isinstance(other, int) and other == 0 else NotImplemented
+
     def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Return the expected target of each row, and if asked the standard deviation of a target drawn there."""
         check_is_fitted(self)

@@ -111,6 +111,10 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         classes = unique_labels(self.classes_, other.classes_)
         return copy(self)._keep(_stacked(self.rows_, other.rows_), labels, classes)
 
+    def __radd__(self, other: Any) -> Self:
+        """Let `sum` of models start from 0."""
+        return copy(self) if isinstance(other, int) and other == 0 else NotImplemented
+
     def kneighbors(self, X: ArrayLike, k: int | None = None, return_distance: bool = True) -> Any:
         """Return the distances to the k nearest learned rows, and their numbers; nearest first, then learned first."""
         self._check_parameters()

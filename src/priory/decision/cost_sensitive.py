@@ -30,10 +30,11 @@ class CostSensitive(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     the costs to be: calibrate an estimator that exaggerates. One that is fitted already goes in as
     `sklearn.frozen.FrozenEstimator(model)`; `fit` then learns nothing and takes the costs up.
 
-    Parameters: `estimator`, with `predict_proba`; `costs[said][true]`, a square matrix in the order of `classes_` or a
-    mapping by label, in which what is right may be left out and costs 0 (None: every mistake costs 1); `unsure`, what
-    it costs to say that one is unsure (None: a label is always said); `unsure_label`, what `predict` returns then
-    (None: "unsure" where labels are text, -1 where they are numbers; text among numbers makes an object array).
+    Parameters: `estimator`, with `predict_proba`; `costs[said][true]`, a square matrix in the order of `classes_`
+    or a mapping (or pandas frame) by label, in which what is right may be left out and costs 0 (None: every mistake
+    costs 1); `unsure`, what it costs to say that one is unsure (None: a label is always said); `unsure_label`, what
+    `predict` returns then (None: "unsure" where labels are text, -1 where they are numbers; text among numbers
+    makes an object array).
 
     Attributes: `estimator_`, fitted; `classes_`; `costs_`, the matrix; `thresholds_`, for two labels beyond which
     probability of the second what is said, empty for more. `score`, the accuracy, counts *unsure* as a mistake.
@@ -199,6 +200,8 @@ def _matrix(costs: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
     n = len(classes)
     if costs is None:
         return 1 - np.eye(n)
+    if hasattr(costs, "iterrows"):  # a frame of pandas, with labels at both sides
+        costs = {said: dict(row) for said, row in costs.iterrows()}
     if isinstance(costs, Mapping):
         costs = _by_label(costs, classes.tolist())
     try:
