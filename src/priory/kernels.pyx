@@ -259,8 +259,8 @@ cdef below_highest(const double[:, ::1] joint, const double[::1] log_prior):
     return found
 
 
-cdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
-    """Raise if some cell lies outside of a table of so many."""
+cpdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
+    """Raise if some cell lies outside of a table of so many: no loop looks again."""
     cdef Py_ssize_t i, j
     cdef int32_t largest = -1, least = -1
     for i in range(cells.shape[0]):

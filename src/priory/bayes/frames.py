@@ -19,7 +19,7 @@ _KINDS_IN_POLARS: Final = {"Boolean": "truth"} | dict.fromkeys(["String", "Categ
 
 def read_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     """Return X as a frame, if it is one, or as an array, with the columns that the estimator knows."""
-    if library(X):
+    if origin(X):
         if not all(X.shape):
             raise ValueError(f"X has {X.shape[0]} rows and {X.shape[1]} columns: there must be at least one of each")
         if len(set(X.columns)) < X.shape[1]:
@@ -37,7 +37,7 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and isnan(value))
 
 
-def library(X: Any) -> str | None:
+def origin(X: Any) -> str | None:
     """Return the name of the library that a frame is from; None for all other things."""
     name = type(X).__module__.partition(".")[0]
     return name if name in ("pandas", "polars") and hasattr(X, "columns") and hasattr(X, "shape") else None
@@ -49,7 +49,7 @@ def kind(table: Table, j: int) -> str | None:
     >>> [kind(np.array([["ann", 2, 0.5, True]], object), j) for j in range(4)]
     ['name', 'whole', 'real', 'truth']
     """
-    if library(table) == "polars":
+    if origin(table) == "polars":
         return _kind_in_polars(table.dtypes[j])
     dtype = table.dtype if isinstance(table, np.ndarray) else table.dtypes.iloc[j]
     if dtype.name != "object":
@@ -76,32 +76,32 @@ def _kind_of_all(values: list[Any]) -> str:
 
 def numbers(table: Table, columns: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return columns as numbers, with NaN where they are missing."""
-    if library(table) == "pandas":
+    if origin(table) == "pandas":
         return np.asarray(table.iloc[:, columns].to_numpy(np.float64, na_value=np.nan))
     return values(table, columns).astype(np.float64, copy=False)
 
 
 def values(table: Table, columns: NDArray[np.int64]) -> NDArray[Any]:
     """Return columns as they are: an array of numbers if all are, otherwise of objects."""
-    if library(table) == "pandas":
+    if origin(table) == "pandas":
         return np.asarray(table.iloc[:, columns].to_numpy())
-    if library(table):
+    if origin(table):
         return np.asarray(table[:, columns.tolist()].to_numpy())
     return np.asarray(table if len(columns) == table.shape[1] else table[:, columns])
 
 
 def empty(table: Table) -> Table:
     """Return a table without rows that has the same columns."""
-    return table[:0].copy() if library(table) != "polars" else table.clear()
+    return table[:0].copy() if origin(table) != "polars" else table.clear()
 
 
 def like(template: Table, columns: list[NDArray[Any]], exact: list[bool]) -> Table:
     """Return columns as a table of the same make; those that are exact with its dtypes, the others as real numbers."""
-    if not library(template):
+    if not origin(template):
         named = any(column.dtype.kind in "OU" for column in columns)
         return np.column_stack([column.astype(object) if named else column for column in columns])
-    made = import_module(str(library(template)))
-    if library(template) == "pandas":
+    made = import_module(str(origin(template)))
+    if origin(template) == "pandas":
         frame = made.concat([made.Series(column) for column in columns], axis=1)
         frame.columns = template.columns
         return frame.astype(

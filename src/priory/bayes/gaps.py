@@ -5,6 +5,7 @@ that it needs to know of each column and class how many rows were without a valu
 sums of the values, and below them, only once something was missing, the weight of the rows where it was.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -103,9 +104,9 @@ class GapsMixin(GenerativeMixin):
         """Whether rows can have the counts left after these were taken back; looks at each feature once."""
         return all(are_within(self._bounded(label), n, before) for label, n, before in self._left(labels, weights))
 
+    @abstractmethod
     def _bounded(self, label: int) -> Floats:
         """Counts of one class which cannot be above that of its rows."""
-        raise NotImplementedError
 
     def _left(self, labels: Labels, weights: Floats) -> Iterator[tuple[int, float, float]]:
         """Yield each class of these rows, the weight of its rows that is left without them, and that before."""

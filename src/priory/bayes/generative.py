@@ -28,6 +28,7 @@ table may name what it lists (`_names`), and one that learned more than its sett
 (`_check_joinable`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -52,7 +53,7 @@ Rows: TypeAlias = Any
 _PARAMETER_NAMES: dict[type, tuple[str, ...]] = {}
 
 
-class GenerativeMixin:
+class GenerativeMixin(ABC):
     """Learning, forgetting, merging, prediction, explanation and sampling for a model of p(x, class)."""
 
     _statistics: ClassVar[tuple[str, ...]]
@@ -179,26 +180,33 @@ class GenerativeMixin:
             self._cache["prior"] = self.prior, logs
         return np.asarray(logs)
 
+    @abstractmethod
     def _rows(self, X: Any, *, reset: bool) -> Rows:
-        raise NotImplementedError
+        """Return X, validated and in the form the model counts."""
 
+    @abstractmethod
     def _start(self, rows: Rows, n_classes: int) -> None:
-        raise NotImplementedError
+        """Set up statistics of nothing."""
 
+    @abstractmethod
     def _add(self, rows: Rows, labels: Labels, weights: Floats) -> None:
-        raise NotImplementedError
+        """Add rows to the statistics, or take them back."""
 
+    @abstractmethod
     def _estimate(self) -> Any:
-        raise NotImplementedError
+        """Return the parameters, from the statistics."""
 
+    @abstractmethod
     def _log_likelihood(self, rows: Rows) -> Floats:
-        raise NotImplementedError
+        """Return log p(x given class), [row, class]."""
 
+    @abstractmethod
     def _terms(self, rows: Rows) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
-        raise NotImplementedError
+        """Yield for each row the columns listed, their terms [column, class], and the rest [class]."""
 
+    @abstractmethod
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
-        raise NotImplementedError
+        """Return one row for each label."""
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
         """Move the classes of the statistics to new places among more of them."""

@@ -128,7 +128,7 @@ class MixedNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _pass_on(self, table: frames.Table) -> None:
         """Refuse columns that no density takes, and let the blocks smooth as the whole is told to."""
-        for j, name in enumerate(self._names(np.arange(table.shape[1])) if frames.library(table) else ()):
+        for j, name in enumerate(self._names(np.arange(table.shape[1])) if frames.origin(table) else ()):
             _check_kind(name, frames.kind(table, j))
         for block in self._blocks:
             if block.named and hasattr(block.model, "alpha"):

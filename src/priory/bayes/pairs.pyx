@@ -11,17 +11,7 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-
-cdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
-    """Raise if some cell lies outside of a table of so many: no loop below looks again."""
-    cdef Py_ssize_t i, j
-    cdef int32_t largest = -1, least = -1
-    for i in range(cells.shape[0]):
-        for j in range(cells.shape[1]):
-            largest, least = max(largest, cells[i, j]), min(least, cells[i, j])
-    if largest >= n_cells or least < -1:
-        raise IndexError(f"cell {largest if largest >= n_cells else least} is not in a table of {n_cells}")
-    return 0
+from priory.kernels import fit_cells
 
 
 def add_pairs(
