@@ -1,0 +1,1 @@
+"""The workbench: judge any classifier honestly, and look at the result."""

@@ -1,0 +1,52 @@
+"""One model, judged: what it predicted, how that came about, and what it took."""
+
+from dataclasses import dataclass, field
+
+from priory.lab.predictions import Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One feature of an example and what it adds to the log-odds."""
+
+    feature: str
+    term: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An example that was misjudged, and the weightiest reasons why; `number` is its place in the predictions."""
+
+    number: int
+    prior: float
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What a feature adds to the log-odds where it occurs, on average, and in how many examples it does."""
+
+    feature: str
+    mean_term: float
+    n_examples: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One model's predictions under a protocol.
+
+    `protocol` says for people how the predictions came about: "replay in order, feedback at once", "5-fold
+    cross-validation, shuffled with seed 1". `train_error` is the share of the training examples that were misjudged
+    after they had been learned, where that was looked at.
+    """
+
+    model: str
+    predictions: Predictions
+    protocol: str
+    seconds_learning: float = 0.0
+    seconds_predicting: float = 0.0
+    peak_bytes: int | None = None  #: memory that learning and predicting took beyond the examples, at its highest
+    train_error: float | None = None
+    mistakes: tuple[Mistake, ...] = ()
+    weights: tuple[Weight, ...] = ()
+    settings: dict[str, object] = field(default_factory=dict)  #: everything that is needed to repeat the run
