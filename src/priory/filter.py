@@ -19,7 +19,7 @@ from priory.explanation import Explanation, coloured, evidence
 from priory.features import KINDS, Features, Spec, extract, packed
 from priory.journal import Journal, JournalError, Lesson
 from priory.memory import Learned, Memory
-from priory.message import Message, parse
+from priory.message import parse
 from priory.scoring import Score, calibrations, scores
 from priory.verdict import Claim, Verdict
 
@@ -70,6 +70,25 @@ class Stats:
     journal_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A message as checking and learning need it, so that who does both reads it once."""
+
+    digest: bytes
+    sender: str
+    features: Features
+
+
+def prepare(raw: bytes, spec: Spec) -> Prepared:
+    """Read a message: the first two lines of everything a filter does.
+
+    >>> prepare(b"From: ann@mail.example\\n\\nLunch on Friday?", Spec()).sender
+    'mail.example'
+    """
+    message = parse(raw)
+    return Prepared(message.digest, message.sender_domain, extract(message, spec))
+
+
 class Filter:
     """A filter and the journal it has learned from, in a folder; it belongs to the thread that opened it."""
 
@@ -116,22 +135,24 @@ class Filter:
         else:
             self.journal.close()
 
-    def check(self, raw: bytes) -> Verdict:
+    def prepare(self, raw: bytes) -> Prepared:
+        """Read a message once, for `check` and `learn` to use."""
+        return prepare(raw, self._spec)
+
+    def check(self, message: bytes | Prepared) -> Verdict:
         """Return what is to be said about a message."""
-        message = parse(raw)
-        features = extract(message, self._spec)
-        return self._verdict(message, features, self._scores(features))
+        prepared = self._prepared(message)
+        return self._verdict(prepared, self._scores(prepared.features))
 
     def explain(self, raw: bytes) -> Explanation:
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
-        message = parse(raw)
-        features = extract(message, self._spec)
-        scores = self._scores(features)
-        verdict = self._verdict(message, features, scores)
+        prepared = self.prepare(raw)
+        scores = self._scores(prepared.features)
+        verdict = self._verdict(prepared, scores)
         about = scores[self.options.labels.index(verdict.about)]
-        return Explanation(verdict, coloured(features, about))
+        return Explanation(verdict, coloured(prepared.features, about))
 
-    def learn(self, raw: bytes, label: str, source: str = "", user: str = "") -> Learned:
+    def learn(self, message: bytes | Prepared, label: str, source: str = "", user: str = "") -> Learned:
         """Teach the filter what a message is; durable when this returns.
 
         Teaching the same twice changes nothing; teaching another label turns the lesson round.
@@ -141,13 +162,13 @@ class Filter:
         ...     [filter.learn(b"Subject: hello", label).outcome for label in ("ham", "ham", "spam")]
         ['learned', 'known', 'relearned']
         """
-        ((learned,),) = self.learn_many([(raw, label, source)], user)
+        ((learned,),) = self.learn_many([(message, label, source)], user)
         return learned
 
     def learn_many(
-        self, lessons: Iterable[tuple[bytes, str, str]], user: str = "", group: int = GROUP
+        self, lessons: Iterable[tuple[bytes | Prepared, str, str]], user: str = "", group: int = GROUP
     ) -> Iterator[list[Learned]]:
-        """Learn (raw, label, source) after (raw, label, source); yield what is durable, group by group."""
+        """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
         while ready := [self._lesson(*each) for each in islice(rest, group)]:  # keeps no raw message
             yield self._memory.learn(ready, user)
@@ -180,14 +201,17 @@ class Filter:
             journal_bytes=self.journal.path.stat().st_size,
         )
 
-    def _lesson(self, raw: bytes, label: str, source: str) -> tuple[Lesson, Features]:
+    def _prepared(self, message: bytes | Prepared) -> Prepared:
+        return message if isinstance(message, Prepared) else self.prepare(message)
+
+    def _lesson(self, message: bytes | Prepared, label: str, source: str) -> tuple[Lesson, Features]:
         """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
-        message = parse(raw)
-        features = extract(message, self._spec)
+        prepared = self._prepared(message)
+        features = prepared.features
         blob = packed(features, self._spec.bits)
-        lesson = Lesson(message.digest, label, blob, source=source, sender=message.sender_domain, time=time.time())
+        lesson = Lesson(prepared.digest, label, blob, source=source, sender=prepared.sender, time=time.time())
         return lesson, Features(features.buckets, features.offsets, ())
 
     def _calibrations(self) -> list[Calibration]:
@@ -203,10 +227,10 @@ class Filter:
             return [Score(math.log(1 / (n - 1)), np.zeros(len(features))) for _ in range(n)]
         return scores(features, self._memory.counts, self._model, self._calibrations())
 
-    def _verdict(self, message: Message, features: Features, scores: list[Score]) -> Verdict:
+    def _verdict(self, prepared: Prepared, scores: list[Score]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
-            label: Claim(label, score.log_odds, score.prior, partial(evidence, features, score))
+            label: Claim(label, score.log_odds, score.prior, partial(evidence, prepared.features, score))
             for label, score in zip(labels, scores, strict=True)
         }
         probabilities = [claim.probability for claim in claims.values()]
@@ -218,7 +242,7 @@ class Filter:
             claims=claims,
             thresholds=self._thresholds,
             expected_costs=expected,
-            digest=message.digest.hex(),
+            digest=prepared.digest.hex(),
             reason=reason,
         )
 
