@@ -12,14 +12,14 @@ from typing import Final, Self
 
 import numpy as np
 
-from priory.bayes import Calibration, PresenceBayes
+from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.explanation import Explanation, coloured, evidence
 from priory.features import KINDS, Features, Spec, extract, packed
 from priory.journal import Journal, JournalError, Lesson
 from priory.memory import Learned, Memory
-from priory.message import parse
+from priory.message import Message, parse
 from priory.scoring import Score, calibrations, scores
 from priory.verdict import Claim, Verdict
 
@@ -85,7 +85,11 @@ def prepare(raw: bytes, spec: Spec) -> Prepared:
     >>> prepare(b"From: ann@mail.example\\n\\nLunch on Friday?", Spec()).sender
     'mail.example'
     """
-    message = parse(raw)
+    return prepared(parse(raw), spec)
+
+
+def prepared(message: Message, spec: Spec) -> Prepared:
+    """Return what checking and learning need of a message that was parsed."""
     return Prepared(message.digest, message.sender_domain, extract(message, spec))
 
 
@@ -105,6 +109,11 @@ class Filter:
     def journal(self) -> Journal:
         """What was learned, row by row."""
         return self._memory.journal
+
+    @property
+    def counts(self) -> Counts:
+        """What was learned, counted: as it was when the filter last learned or checked something."""
+        return self._memory.counts
 
     @classmethod
     def open(cls, home: Path | str, options: Options | None = None) -> Self:
@@ -141,16 +150,16 @@ class Filter:
 
     def check(self, message: bytes | Prepared) -> Verdict:
         """Return what is to be said about a message."""
-        prepared = self._prepared(message)
-        return self._verdict(prepared, self._scores(prepared.features))
+        read = self._read(message)
+        return self._verdict(read, self._scores(read.features))
 
     def explain(self, raw: bytes) -> Explanation:
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
-        prepared = self.prepare(raw)
-        scores = self._scores(prepared.features)
-        verdict = self._verdict(prepared, scores)
+        read = self.prepare(raw)
+        scores = self._scores(read.features)
+        verdict = self._verdict(read, scores)
         about = scores[self.options.labels.index(verdict.about)]
-        return Explanation(verdict, coloured(prepared.features, about))
+        return Explanation(verdict, coloured(read.features, about))
 
     def learn(self, message: bytes | Prepared, label: str, source: str = "", user: str = "") -> Learned:
         """Teach the filter what a message is; durable when this returns.
@@ -201,17 +210,17 @@ class Filter:
             journal_bytes=self.journal.path.stat().st_size,
         )
 
-    def _prepared(self, message: bytes | Prepared) -> Prepared:
+    def _read(self, message: bytes | Prepared) -> Prepared:
         return message if isinstance(message, Prepared) else self.prepare(message)
 
     def _lesson(self, message: bytes | Prepared, label: str, source: str) -> tuple[Lesson, Features]:
         """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
-        prepared = self._prepared(message)
-        features = prepared.features
+        read = self._read(message)
+        features = read.features
         blob = packed(features, self._spec.bits)
-        lesson = Lesson(prepared.digest, label, blob, source=source, sender=prepared.sender, time=time.time())
+        lesson = Lesson(read.digest, label, blob, source=source, sender=read.sender, time=time.time())
         return lesson, Features(features.buckets, features.offsets, ())
 
     def _calibrations(self) -> list[Calibration]:
@@ -227,10 +236,10 @@ class Filter:
             return [Score(math.log(1 / (n - 1)), np.zeros(len(features))) for _ in range(n)]
         return scores(features, self._memory.counts, self._model, self._calibrations())
 
-    def _verdict(self, prepared: Prepared, scores: list[Score]) -> Verdict:
+    def _verdict(self, read: Prepared, scores: list[Score]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
-            label: Claim(label, score.log_odds, score.prior, partial(evidence, prepared.features, score))
+            label: Claim(label, score.log_odds, score.prior, partial(evidence, read.features, score))
             for label, score in zip(labels, scores, strict=True)
         }
         probabilities = [claim.probability for claim in claims.values()]
@@ -242,7 +251,7 @@ class Filter:
             claims=claims,
             thresholds=self._thresholds,
             expected_costs=expected,
-            digest=prepared.digest.hex(),
+            digest=read.digest.hex(),
             reason=reason,
         )
 

@@ -4,11 +4,18 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from priory.features import KINDS, Spec, extract
+from priory.features import KINDS, Features, Spec, extract
 from priory.message import parse
+
+
+def columns(features: Features, bits: int) -> NDArray[np.int64]:
+    """Return the column of each feature: kind · 2^bits + bucket."""
+    kind = np.repeat(np.arange(len(KINDS)), np.diff(features.offsets))
+    return np.asarray((kind << bits) + features.buckets, np.int64)
 
 
 class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -48,9 +55,7 @@ class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             patterns=self.patterns or {},
             bits=self.bits,
         )
-        features = extract(parse(raw), spec)
-        kind = np.repeat(np.arange(len(KINDS)), np.diff(features.offsets))
-        return (kind << self.bits) + features.buckets
+        return columns(extract(parse(raw), spec), self.bits)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that the input is a list of messages and that nothing need be fitted."""

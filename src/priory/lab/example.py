@@ -1,0 +1,100 @@
+"""Labelled messages one after the other, each read once, on as many cores as there are.
+
+They come from files, or from a filter's own journal, which has the features of everything that was taught: so a filter
+can be judged on its owner's mail long after the messages were deleted.
+"""
+
+import math
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import partial
+from itertools import islice
+from typing import Final, TypeAlias
+
+from joblib.externals.loky import get_reusable_executor
+
+from priory.corpus import Labelled
+from priory.features import Features, Spec, unpacked
+from priory.filter import Prepared, prepared
+from priory.journal import Journal
+from priory.message import Message, parse
+
+CHUNK: Final = 64  #: messages that go to another process together
+_Read: TypeAlias = tuple[Prepared, tuple[str, ...], float]
+_MESSAGE_ID = re.compile(r"<[^<>\s]{3,250}>")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A message, what a person said it is, and what was read of it; `raw` is missing where only a journal has it."""
+
+    name: str  #: where it is, for people
+    label: str
+    message: Prepared
+    ids: tuple[str, ...] = ()  #: its own Message-ID and those it answers
+    time: float = math.nan  #: when it came, in seconds, if it says so
+    raw: bytes | None = None
+
+
+def examples(mail: Iterable[Labelled], spec: Spec, jobs: int = 1) -> Iterator[Example]:
+    """Read mail with so many processes; the order is that of the mail, and so is everything else.
+
+    >>> mail = [Labelled(b"From: a@b.example\\nSubject: lunch\\n\\nFriday?", "ham", "inbox:1")]
+    >>> [(example.name, example.message.sender) for example in examples(mail, Spec())]
+    [('inbox:1', 'b.example')]
+    """
+    reading = partial(_read, spec=spec)
+    for message, (read, ids, time) in _ahead(mail, reading, jobs) if jobs > 1 else ((m, reading(m.raw)) for m in mail):
+        yield Example(message.source, message.label, read, ids, time, message.raw)
+
+
+def lessons(journal: Journal) -> Iterator[Example]:
+    """Yield what a journal was taught, in the order of its lessons."""
+    for lesson in journal.lessons():
+        features = unpacked(lesson.features, journal.bits)
+        name = lesson.source or lesson.digest.hex()
+        yield Example(name, lesson.label, Prepared(lesson.digest, lesson.sender, features), time=lesson.time)
+
+
+def _read(raw: bytes, spec: Spec) -> _Read:
+    """What is kept of a message; where its features stand in it is not, for it is large."""
+    message = parse(raw)
+    read = prepared(message, spec)
+    bare = Features(read.features.buckets, read.features.offsets, ())
+    return Prepared(read.digest, read.sender, bare), _ids(message), _time(message)
+
+
+def _ids(message: Message) -> tuple[str, ...]:
+    fields = " ".join(message.header(name)[:4000] for name in ("Message-ID", "In-Reply-To", "References"))
+    return tuple(dict.fromkeys(_MESSAGE_ID.findall(fields)))
+
+
+def _time(message: Message) -> float:
+    """When the last server received the message, which is less often a lie than when it says it was sent."""
+    for stamp in (message.header("Received").rpartition(";")[2], message.header("Date")):
+        with suppress(ValueError, TypeError, OverflowError, IndexError):
+            return parsedate_to_datetime(stamp[:100].strip()).timestamp()
+    return math.nan
+
+
+def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: int) -> Iterator[tuple[Labelled, _Read]]:
+    """Let other processes read what comes next, a bounded number of messages ahead."""
+    rest = iter(mail)
+    under_way: deque[tuple[list[Labelled], Future[list[_Read]]]] = deque()
+    pool = get_reusable_executor(jobs)  # Python's own would start anew, and run the caller's script once more
+    while True:
+        while len(under_way) < 3 * jobs and (chunk := list(islice(rest, CHUNK))):
+            under_way.append((chunk, pool.submit(_read_all, [m.raw for m in chunk], reading)))
+        if not under_way:
+            return
+        chunk, future = under_way.popleft()
+        yield from zip(chunk, future.result(), strict=True)
+
+
+def _read_all(raws: list[bytes], reading: "partial[_Read]") -> list[_Read]:
+    return [reading(raw) for raw in raws]

@@ -1,0 +1,116 @@
+"""A set of labelled mail as a matrix that any classifier can learn from, read once and shared by all of them."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from priory.features import KINDS
+from priory.features.vectorizer import columns
+from priory.lab.error import LabError
+from priory.lab.example import Example
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mail:
+    """Messages in order, their labels and their features: `X[message, feature]` is 1 where a message has the feature.
+
+    `columns` says which of the filter's columns (`MailVectorizer`) each feature is: those that no message has, nearly
+    all of the fifty million, are left out.
+    """
+
+    X: Any  #: scipy's CSR matrix
+    columns: NDArray[np.int64]  #: of MailVectorizer, in their order
+    labels: tuple[str, ...]
+    names: tuple[str, ...]
+    digests: tuple[bytes, ...]
+    senders: tuple[str, ...]
+    ids: tuple[tuple[str, ...], ...]
+    times: NDArray[np.float64]
+    bits: int
+
+    @classmethod
+    def of(cls, examples: Iterable[Example], bits: int = 22) -> Self:
+        """Take examples in; `bits` are those of the features that were drawn from them."""
+        rows: list[NDArray[np.int32]] = []
+        known: list[tuple[str, str, bytes, str, tuple[str, ...], float]] = []
+        for each in examples:
+            rows.append(columns(each.message.features, bits).astype(np.int32))
+            known.append((each.label, each.name, each.message.digest, each.message.sender, each.ids, each.time))
+        if not rows:
+            raise LabError("there is no mail to judge by: name an index, or labelled mail, or teach the filter first")
+        labels, names, digests, senders, ids, times = zip(*known, strict=True)
+        used, indices = np.unique(np.concatenate(rows), return_inverse=True)
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        X = csr_matrix((np.ones(len(indices)), indices.astype(np.int32), indptr), shape=(len(rows), len(used)))
+        return cls(X, used.astype(np.int64), labels, names, digests, senders, ids, np.array(times), bits)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The labels as an array."""
+        return np.array(self.labels)
+
+    @property
+    def n_by_label(self) -> dict[str, int]:
+        """How many messages there are of each label, the first label first."""
+        return dict(sorted(Counter(self.labels).items()))
+
+    @property
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of each column, as an index into KINDS."""
+        return self.columns >> self.bits
+
+    @property
+    def digest(self) -> str:
+        """A name for exactly these messages, with these labels and features, in this order."""
+        sha = hashlib.sha256(repr((self.labels, self.bits)).encode())
+        sha.update(b"".join(self.digests))
+        for part in (self.columns, self.X.indices, self.X.indptr):
+            sha.update(np.ascontiguousarray(part).data)
+        return sha.hexdigest()
+
+    def take(self, which: Any) -> "Mail":
+        """Return some of the messages, given by numbers or a mask."""
+        numbers = np.arange(len(self))[which]
+
+        def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[i] for i in numbers)
+
+        return Mail(
+            self.X[numbers],
+            self.columns,
+            chosen(self.labels),
+            chosen(self.names),
+            chosen(self.digests),
+            chosen(self.senders),
+            chosen(self.ids),
+            self.times[numbers],
+            self.bits,
+        )
+
+    def without_kinds(self, kinds: Iterable[str]) -> "Mail":
+        """Return the same mail without some kinds of features.
+
+        Which may be used is not only a question of accuracy: a model must not know what it should not judge by.
+        """
+        excluded = [KINDS.index(kind) for kind in kinds]
+        kept = np.flatnonzero(~np.isin(self.kinds, excluded))
+        return Mail(
+            self.X[:, kept],
+            self.columns[kept],
+            self.labels,
+            self.names,
+            self.digests,
+            self.senders,
+            self.ids,
+            self.times,
+            self.bits,
+        )
