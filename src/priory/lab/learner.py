@@ -1,0 +1,153 @@
+"""Models that learn message by message: the filter itself, and any classifier that has `partial_fit`.
+
+All of them see the same features, drawn once.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from priory.filter import Filter, Options, Prepared
+from priory.lab.error import LabError
+from priory.lab.filter_classifier import in_memory
+from priory.lab.run import Reason
+
+FOLDED_BITS: Final = 20  #: columns that classifiers other than the filter are given
+
+
+class Learner(Protocol):
+    """What a replay needs of a model; it is closed by leaving its `with`."""
+
+    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
+        """Return log p for every label, in their order."""
+
+    def learn(self, message: Prepared, label: str) -> None:
+        """Take in one message."""
+
+    def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:
+        """Return the prior and all terms of what would be said of a message; nothing if the model gives no terms."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...
+
+
+class FilterLearner:
+    """A fresh installation of the filter: every message goes through `Filter.check` and then `Filter.learn`.
+
+    >>> with FilterLearner(Options()) as learner:
+    ...     learner.learn(learner.filter.prepare(b"Subject: hello"), "ham")
+    ...     np.exp(learner.log_probabilities(learner.filter.prepare(b"Subject: hello"))).tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._home = tempfile.TemporaryDirectory(dir=in_memory())
+        self.filter = Filter.open(self._home.name, options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.filter.__exit__(kind, error, at)
+        self._home.cleanup()
+
+    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
+        """Return log p for every label, in their order."""
+        claims = self.filter.check(message).claims.values()
+        return np.asarray(-np.logaddexp(0.0, [-claim.log_odds for claim in claims]))
+
+    def learn(self, message: Prepared, label: str) -> None:
+        """Take in one message."""
+        self.filter.learn(message, label)
+
+    def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:
+        """Return the prior and the terms that mean something to a person; n-grams are one sum."""
+        verdict = self.filter.check(raw)
+        if verdict.reason:
+            return verdict.prior, []
+        named = [Reason(each.feature, each.term) for each in verdict.readable]
+        rest = verdict.log_odds - verdict.prior - sum(each.term for each in named)
+        return verdict.prior, [*named, Reason("grams:all together", rest)]
+
+
+class PartialFitLearner:
+    """Any classifier with `partial_fit` and `predict_proba`, on the filter's features folded to 2^20 columns.
+
+    >>> from priory.bayes import BernoulliNB
+    >>> from priory.features import Spec
+    >>> from priory.filter import prepare
+    >>> learner = PartialFitLearner(BernoulliNB(), ("ham", "spam"))
+    >>> np.exp(learner.log_probabilities(prepare(b"Subject: hello", Spec()))).tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, model: Any, labels: Sequence[str]) -> None:
+        for method in ("partial_fit", "predict_proba"):
+            if not hasattr(model, method):
+                raise LabError(
+                    f"{type(model).__name__} has no {method}: replay learns message by message and ranks by "
+                    "probability; choose a model that does, or judge this one by cross-validation with: compare"
+                )
+        self._model = model
+        self._labels = np.array(labels)
+        self._taught: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """There is nothing to close."""
+
+    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
+        """Return log p for every label; all the same while fewer than two were taught."""
+        if len(self._taught) < 2:
+            return np.full(len(self._labels), -np.log(len(self._labels)))
+        columns = [list(self._model.classes_).index(label) for label in self._labels]
+        return log_probabilities(self._model, _row(message))[0, columns]
+
+    def learn(self, message: Prepared, label: str) -> None:
+        """Take in one message."""
+        self._model.partial_fit(_row(message), [label], classes=np.sort(self._labels))
+        self._taught.add(label)
+
+    def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:  # noqa: ARG002 - folded columns have no names
+        """Return nothing: the columns are folded, so their terms have no names."""
+        return 0.0, []
+
+
+def log_probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+    """Return a classifier's log p for every row and class, refusing what is not a number.
+
+    Logarithms straight from the model keep apart what is nearly certain; their exponentials would all be 1.
+    """
+    name = type(model).__name__
+    if hasattr(model, "predict_log_proba"):
+        with np.errstate(divide="ignore"):
+            logs = np.asarray(model.predict_log_proba(X), np.float64)
+    elif hasattr(model, "predict_proba"):
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.asarray(model.predict_proba(X), np.float64))
+    else:
+        raise LabError(
+            f"{name} gives no probabilities, which every judgement here needs: wrap it in scikit-learn's "
+            "CalibratedClassifierCV, or choose a model that has predict_proba"
+        )
+    wrong = np.flatnonzero(np.isnan(logs).any(axis=1))
+    if len(wrong):
+        raise LabError(
+            f"{name} gave a probability that is not a number for {len(wrong)} of {len(logs)} examples, the first is "
+            f"number {wrong[0]} of those it was asked about: look for gaps in its input"
+        )
+    return logs
+
+
+def _row(message: Prepared) -> csr_matrix:
+    columns = np.unique(message.features.buckets & ((1 << FOLDED_BITS) - 1)).astype(np.int32)
+    return csr_matrix((np.ones(len(columns)), columns, [0, len(columns)]), shape=(1, 1 << FOLDED_BITS))

@@ -1,0 +1,154 @@
+"""Replay mail as it came: score each message, then learn it, in order; TREC's protocol for spam filters.
+
+Every score is a prediction about mail that was not known yet, so all of it is a test, and nothing is lost to training.
+`Feedback` says what becomes known of the labels, and when. What is judged is always the truth, never the label that was
+taught. (Cormack and Lynam, TREC 2005 Spam Track Overview.)
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priory.lab.error import LabError
+from priory.lab.example import Example
+from priory.lab.feedback import Feedback
+from priory.lab.learner import Learner
+from priory.lab.predictions import Predictions
+from priory.lab.run import Mistake, Run, Weight
+from priory.lab.weights import Sample, weights
+
+MOST_REASONS: Final = 12
+MOST_MISTAKES: Final = 200  #: that are kept with their reasons, the worst
+CHECKPOINT_EVERY: Final = 2000
+
+
+@dataclass(slots=True)
+class SoFar:
+    """What one model has said so far in a replay: enough to go on later without scoring anything again."""
+
+    logs: list[NDArray[np.float64]] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    seconds_learning: float = 0.0
+    seconds_predicting: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where a replay that may be interrupted is kept: what there is of it, and how to write down more."""
+
+    load: Callable[[str], SoFar] = lambda _: SoFar()
+    save: Callable[[Mapping[str, SoFar]], None] = lambda _: None
+
+
+def replay(
+    examples: Iterable[Example],
+    learners: Mapping[str, Callable[[], Learner]],
+    labels: tuple[str, ...],
+    feedback: Feedback | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> list[Run]:
+    """Return one run per learner, all from one pass over the mail.
+
+    >>> from priory.demo import draw
+    >>> from priory.corpus import Labelled
+    >>> from priory.filter import Options
+    >>> from priory.lab.example import examples
+    >>> from priory.lab.learner import FilterLearner
+    >>> options = Options()
+    >>> mail = (Labelled(drawn.raw, drawn.label, f"inbox:{i}") for i, drawn in enumerate(draw(200, seed=1)))
+    >>> [run] = replay(examples(mail, options.spec), {"filter": lambda: FilterLearner(options)}, options.labels)
+    >>> run.protocol, len(run.predictions), bool(run.predictions.errors.mean() < 0.3)
+    ('replay in order, feedback at once', 200, True)
+    """
+    with ExitStack() as stack:
+        opened = {name: stack.enter_context(make()) for name, make in learners.items()}
+        course = _Course(opened, labels, feedback or Feedback(), checkpoint or Checkpoint())
+        for example in examples:
+            course.take(example)
+        return course.runs()
+
+
+class _Course:
+    """A replay under way."""
+
+    def __init__(
+        self, learners: Mapping[str, Learner], labels: tuple[str, ...], feedback: Feedback, checkpoint: Checkpoint
+    ) -> None:
+        self._learners = learners
+        self._labels = labels
+        self._feedback = feedback
+        self._tell = feedback.teller(labels)
+        self._waiting: deque[tuple[Example, str | None]] = deque()
+        self._checkpoint = checkpoint
+        self._so_far = {name: checkpoint.load(name) for name in learners}
+        self._names: list[str] = []
+        self._truth: list[int] = []
+        self._sample = Sample(feedback.seed)
+
+    def take(self, example: Example) -> None:
+        """Score one message, and learn the one whose label is due."""
+        if example.label not in self._labels:
+            raise LabError(
+                f"{example.name} has the label {example.label!r}, which is none of {', '.join(self._labels)}: name all "
+                "labels in priory.toml, or leave the message out"
+            )
+        for name, learner in self._learners.items():
+            if len(self._so_far[name].logs) <= len(self._names):  # else it was scored before an interruption
+                self._score(learner, example, self._so_far[name])
+        self._names.append(example.name)
+        self._truth.append(self._labels.index(example.label))
+        if example.raw is not None:
+            self._sample.offer(example.raw)
+        self._waiting.append((example, self._tell(example.label)))
+        if len(self._waiting) > self._feedback.delay:
+            self._learn(*self._waiting.popleft())
+        if len(self._names) % CHECKPOINT_EVERY == 0:
+            self._checkpoint.save(self._so_far)
+
+    def _score(self, learner: Learner, example: Example, so_far: SoFar) -> None:
+        start = time.perf_counter()
+        logs = learner.log_probabilities(example.message)
+        so_far.seconds_predicting += time.perf_counter() - start
+        so_far.logs.append(logs)
+        if self._labels[int(logs.argmax())] != example.label and example.raw is not None:
+            prior, reasons = learner.reasons(example.raw)
+            weightiest = sorted(reasons, key=lambda reason: -abs(reason.term))[:MOST_REASONS]
+            so_far.mistakes.append(Mistake(len(so_far.logs) - 1, prior, tuple(weightiest)))
+
+    def _learn(self, example: Example, label: str | None) -> None:
+        if label is None:
+            return
+        for name, learner in self._learners.items():
+            start = time.perf_counter()
+            learner.learn(example.message, label)
+            self._so_far[name].seconds_learning += time.perf_counter() - start
+
+    def runs(self) -> list[Run]:
+        """Return what has come of it."""
+        if not self._names:
+            raise LabError("there is no mail to replay: the index or the folders are empty")
+        return [self._run(name, learner, self._so_far[name]) for name, learner in self._learners.items()]
+
+    def _run(self, name: str, learner: Learner, so_far: SoFar) -> Run:
+        logs = np.array(so_far.logs[: len(self._names)])
+        truth = np.array(self._truth, np.int64)
+        surprise = -logs[np.arange(len(truth)), truth]
+        worst = sorted(so_far.mistakes, key=lambda mistake: -surprise[mistake.number])[:MOST_MISTAKES]
+        return Run(
+            model=name,
+            predictions=Predictions(self._labels, truth, logs, tuple(self._names)),
+            protocol=f"replay in order, {self._feedback}",
+            seconds_learning=so_far.seconds_learning,
+            seconds_predicting=so_far.seconds_predicting,
+            mistakes=tuple(worst),
+            weights=self._weights(learner),
+        )
+
+    def _weights(self, learner: Learner) -> tuple[Weight, ...]:
+        return weights(learner.reasons(raw)[1] for raw in self._sample.raws)
