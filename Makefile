@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*/*.pyx)
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench clean chromium
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
 
-test: $(VENV)/.developer
+test: $(VENV)/.developer chromium
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -28,6 +28,12 @@ $(VENV)/bin/python:
 	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install python3-venv python3-dev; } \
 	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+
+# The page of a report is tested in a real browser; without one those tests are skipped.
+chromium:
+	@command -v chromium >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install chromium; } \
+	  || echo "make: Chromium is missing, so pages are not tested; as root: apt-get install chromium" >&2
 
 $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install -q --disable-pip-version-check -e .

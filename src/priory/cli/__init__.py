@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from priory import __version__
-from priory.cli import ask, pipe, show_demo, teach
+from priory.cli import ask, lab, pipe, show_demo, teach
 from priory.cli.options import Problem
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command()(ask.stats)
 app.command()(teach.rebuild)
 app.command()(teach.merge)
 app.command(name="demo")(show_demo.demo)
+app.add_typer(lab.app)
 
 
 def _show_version(asked: bool) -> None:

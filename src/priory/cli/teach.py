@@ -2,10 +2,9 @@
 
 import json
 import signal
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from priory.cli.options import HOME, Home, Json, Problem, User, opened, problems
+from priory.cli.progress import bar
 
 if TYPE_CHECKING:
     from priory.corpus import Corpus, Labelled
@@ -87,7 +87,7 @@ def _learn_all(
     """Learn until the end, Ctrl-C, or something that cannot be read: what came before is learned in any case."""
     broken: list[Problem] = []
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
-    with _interruptible() as stopped, _bar(corpus, quiet) as progressed:
+    with _interruptible() as stopped, bar("learning", lambda: _n_messages(corpus), quiet=quiet) as progressed:
         lessons = _until(((m.raw, m.label, m.source) for m in _known_labels(corpus, filter_)), stopped, broken)
         for group in filter_.learn_many(lessons, user):
             done.update(learned.outcome for learned in group)
@@ -125,25 +125,13 @@ def _interruptible() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def _bar(corpus: "Corpus", quiet: bool) -> "Iterator[Callable[[int], None]]":
-    """A progress bar where a person looks on, nothing elsewhere."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
-
+def _n_messages(corpus: "Corpus") -> int | None:
     from priory.corpus import CorpusError  # noqa: PLC0415
 
     try:
-        total: int | None = corpus.count()
+        return corpus.count()
     except CorpusError:  # standard input cannot be counted
-        total = None
-    columns = ("learning", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda n: progress.advance(task, n)
+        return None
 
 
 def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:

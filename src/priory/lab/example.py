@@ -5,7 +5,6 @@ can be judged on its owner's mail long after the messages were deleted.
 """
 
 import math
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
@@ -22,11 +21,12 @@ from priory.corpus import Labelled
 from priory.features import Features, Spec, unpacked
 from priory.filter import Prepared, prepared
 from priory.journal import Journal
+from priory.lab.splits.threads import HEADERS
 from priory.message import Message, parse
 
 CHUNK: Final = 64  #: messages that go to another process together
-_Read: TypeAlias = tuple[Prepared, tuple[str, ...], float]
-_MESSAGE_ID = re.compile(r"<[^<>\s]{3,250}>")
+MOST_HEADER: Final = 4000  #: characters of a header that are kept
+_Read: TypeAlias = tuple[Prepared, tuple[str, str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Example:
     name: str  #: where it is, for people
     label: str
     message: Prepared
-    ids: tuple[str, ...] = ()  #: its own Message-ID and those it answers
+    thread: tuple[str, str, str] = ("", "", "")  #: Message-ID, In-Reply-To, References
     time: float = math.nan  #: when it came, in seconds, if it says so
     raw: bytes | None = None
 
@@ -49,8 +49,9 @@ def examples(mail: Iterable[Labelled], spec: Spec, jobs: int = 1) -> Iterator[Ex
     [('inbox:1', 'b.example')]
     """
     reading = partial(_read, spec=spec)
-    for message, (read, ids, time) in _ahead(mail, reading, jobs) if jobs > 1 else ((m, reading(m.raw)) for m in mail):
-        yield Example(message.source, message.label, read, ids, time, message.raw)
+    pairs = _ahead(mail, reading, jobs) if jobs > 1 else ((message, reading(message.raw)) for message in mail)
+    for message, (read, thread, time) in pairs:
+        yield Example(message.source, message.label, read, thread, time, message.raw)
 
 
 def lessons(journal: Journal) -> Iterator[Example]:
@@ -66,12 +67,12 @@ def _read(raw: bytes, spec: Spec) -> _Read:
     message = parse(raw)
     read = prepared(message, spec)
     bare = Features(read.features.buckets, read.features.offsets, ())
-    return Prepared(read.digest, read.sender, bare), _ids(message), _time(message)
+    return Prepared(read.digest, read.sender, bare), _thread(message), _time(message)
 
 
-def _ids(message: Message) -> tuple[str, ...]:
-    fields = " ".join(message.header(name)[:4000] for name in ("Message-ID", "In-Reply-To", "References"))
-    return tuple(dict.fromkeys(_MESSAGE_ID.findall(fields)))
+def _thread(message: Message) -> tuple[str, str, str]:
+    first, second, third = (message.header(name)[:MOST_HEADER] for name in HEADERS)
+    return first, second, third
 
 
 def _time(message: Message) -> float:
@@ -87,13 +88,16 @@ def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: int) -> It
     rest = iter(mail)
     under_way: deque[tuple[list[Labelled], Future[list[_Read]]]] = deque()
     pool = get_reusable_executor(jobs)  # Python's own would start anew, and run the caller's script once more
-    while True:
-        while len(under_way) < 3 * jobs and (chunk := list(islice(rest, CHUNK))):
-            under_way.append((chunk, pool.submit(_read_all, [m.raw for m in chunk], reading)))
-        if not under_way:
-            return
-        chunk, future = under_way.popleft()
-        yield from zip(chunk, future.result(), strict=True)
+    try:
+        while True:
+            while len(under_way) < 3 * jobs and (chunk := list(islice(rest, CHUNK))):
+                under_way.append((chunk, pool.submit(_read_all, [m.raw for m in chunk], reading)))
+            if not under_way:
+                return
+            chunk, future = under_way.popleft()
+            yield from zip(chunk, future.result(), strict=True)
+    finally:
+        pool.shutdown(kill_workers=True)  # joblib would take it for one of its own
 
 
 def _read_all(raws: list[bytes], reading: "partial[_Read]") -> list[_Read]:

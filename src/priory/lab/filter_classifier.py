@@ -1,7 +1,8 @@
 """The filter as one more classifier on scikit-learn's contract, so that it is judged exactly as all others are."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -41,15 +42,17 @@ class FilterClassifier(ClassifierMixin, BaseEstimator):
         self.options = options
         self.bits = bits
 
+    @property
+    def identity(self) -> tuple[str, Options]:
+        """What makes it another model: its options, not the columns that happened to be in the mail."""
+        return "filter", self.options or Options()
+
     def fit(self, X: Any, y: Any) -> Self:
         """Teach a new filter these messages."""
         self.classes_ = np.unique(y)
         options = _labelled(self.options or Options(), tuple(map(str, self.classes_)))
         options = replace(options, spec=replace(options.spec, bits=self.bits))
-        with tempfile.TemporaryDirectory(dir=in_memory()) as home, Filter.open(home, options) as filter_:
-            lessons = ((row, str(label), "") for row, label in zip(self._rows(X), y, strict=True))
-            for _ in filter_.learn_many(lessons):
-                pass
+        with taught(self._rows(X), y, options) as filter_:
             self.counts_ = filter_.counts
         self.order_ = [options.labels.index(str(label)) for label in self.classes_]
         self.model_ = PresenceBayes(tuple(options.weights[kind] for kind in KINDS), options.smoothing)
@@ -74,14 +77,27 @@ class FilterClassifier(ClassifierMixin, BaseEstimator):
         return [score.log_odds for score in scores(features, self.counts_, self.model_, self.lines_)]
 
     def _rows(self, X: Any) -> Iterator[Prepared]:
-        """Give each row its features back; its name is its number, so that equal rows count as often as they come."""
-        X = csr_matrix(X)
-        names = np.arange(X.shape[1]) if self.columns is None else self.columns
-        edges = np.arange(len(KINDS) + 1) << self.bits
-        for i in range(X.shape[0]):
-            present = np.sort(names[X.indices[X.indptr[i] : X.indptr[i + 1]]])
-            buckets = (present & ((1 << self.bits) - 1)).astype(np.uint32)
-            yield Prepared(i.to_bytes(32), "", Features(buckets, np.searchsorted(present, edges), ()))
+        return rows_of(csr_matrix(X), self.columns, self.bits)
+
+
+def rows_of(X: Any, columns: NDArray[np.int64] | None, bits: int) -> Iterator[Prepared]:
+    """Give each row its features back; its name is its number, so that equal rows count as often as they come."""
+    names = np.arange(X.shape[1]) if columns is None else columns
+    edges = np.arange(len(KINDS) + 1) << bits
+    for i in range(X.shape[0]):
+        present = np.sort(names[X.indices[X.indptr[i] : X.indptr[i + 1]]])
+        buckets = (present & ((1 << bits) - 1)).astype(np.uint32)
+        yield Prepared(i.to_bytes(32), "", Features(buckets, np.searchsorted(present, edges), ()))
+
+
+@contextmanager
+def taught(messages: Iterable[Prepared], labels: Iterable[Any], options: Options) -> Iterator[Filter]:
+    """Teach a filter in a folder of its own, which is removed in the end."""
+    with tempfile.TemporaryDirectory(dir=in_memory()) as home, Filter.open(home, options) as filter_:
+        lessons = ((message, str(label), "") for message, label in zip(messages, labels, strict=True))
+        for _ in filter_.learn_many(lessons):
+            pass
+        yield filter_
 
 
 def in_memory() -> Path | None:

@@ -69,12 +69,17 @@ class FilterLearner:
 
     def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:
         """Return the prior and the terms that mean something to a person; n-grams are one sum."""
-        verdict = self.filter.check(raw)
-        if verdict.reason:
-            return verdict.prior, []
-        named = [Reason(each.feature, each.term) for each in verdict.readable]
-        rest = verdict.log_odds - verdict.prior - sum(each.term for each in named)
-        return verdict.prior, [*named, Reason("grams:all together", rest)]
+        return reasons(self.filter, raw)
+
+
+def reasons(filter_: Filter, raw: bytes) -> tuple[float, list[Reason]]:
+    """Return what a filter has to say about a message: the prior, and terms that together make up the log-odds."""
+    verdict = filter_.check(raw)
+    if verdict.reason:
+        return verdict.prior, []
+    named = [Reason(each.feature, each.term) for each in verdict.readable]
+    rest = verdict.log_odds - verdict.prior - sum(each.term for each in named)
+    return verdict.prior, [*named, Reason("grams:all together", rest)]
 
 
 class PartialFitLearner:

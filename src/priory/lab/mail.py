@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from priory.features import KINDS
 from priory.features.vectorizer import columns
 from priory.lab.error import LabError
 from priory.lab.example import Example
@@ -30,7 +29,7 @@ class Mail:
     names: tuple[str, ...]
     digests: tuple[bytes, ...]
     senders: tuple[str, ...]
-    ids: tuple[tuple[str, ...], ...]
+    threads: tuple[tuple[str, str, str], ...]  #: Message-ID, In-Reply-To, References
     times: NDArray[np.float64]
     bits: int
 
@@ -38,17 +37,17 @@ class Mail:
     def of(cls, examples: Iterable[Example], bits: int = 22) -> Self:
         """Take examples in; `bits` are those of the features that were drawn from them."""
         rows: list[NDArray[np.int32]] = []
-        known: list[tuple[str, str, bytes, str, tuple[str, ...], float]] = []
+        known: list[tuple[str, str, bytes, str, tuple[str, str, str], float]] = []
         for each in examples:
             rows.append(columns(each.message.features, bits).astype(np.int32))
-            known.append((each.label, each.name, each.message.digest, each.message.sender, each.ids, each.time))
+            known.append((each.label, each.name, each.message.digest, each.message.sender, each.thread, each.time))
         if not rows:
             raise LabError("there is no mail to judge by: name an index, or labelled mail, or teach the filter first")
-        labels, names, digests, senders, ids, times = zip(*known, strict=True)
+        labels, names, digests, senders, threads, times = zip(*known, strict=True)
         used, indices = np.unique(np.concatenate(rows), return_inverse=True)
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         X = csr_matrix((np.ones(len(indices)), indices.astype(np.int32), indptr), shape=(len(rows), len(used)))
-        return cls(X, used.astype(np.int64), labels, names, digests, senders, ids, np.array(times), bits)
+        return cls(X, used.astype(np.int64), labels, names, digests, senders, threads, np.array(times), bits)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -91,26 +90,7 @@ class Mail:
             chosen(self.names),
             chosen(self.digests),
             chosen(self.senders),
-            chosen(self.ids),
+            chosen(self.threads),
             self.times[numbers],
-            self.bits,
-        )
-
-    def without_kinds(self, kinds: Iterable[str]) -> "Mail":
-        """Return the same mail without some kinds of features.
-
-        Which may be used is not only a question of accuracy: a model must not know what it should not judge by.
-        """
-        excluded = [KINDS.index(kind) for kind in kinds]
-        kept = np.flatnonzero(~np.isin(self.kinds, excluded))
-        return Mail(
-            self.X[:, kept],
-            self.columns[kept],
-            self.labels,
-            self.names,
-            self.digests,
-            self.senders,
-            self.ids,
-            self.times,
             self.bits,
         )

@@ -5,6 +5,7 @@ Every score is a prediction about mail that was not known yet, so all of it is a
 taught. (Cormack and Lynam, TREC 2005 Spam Track Overview.)
 """
 
+import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -20,10 +21,9 @@ from priory.lab.example import Example
 from priory.lab.feedback import Feedback
 from priory.lab.learner import Learner
 from priory.lab.predictions import Predictions
-from priory.lab.run import Mistake, Run, Weight
+from priory.lab.run import Mistake, Run, Weight, weightiest, worst
 from priory.lab.weights import Sample, weights
 
-MOST_REASONS: Final = 12
 MOST_MISTAKES: Final = 200  #: that are kept with their reasons, the worst
 CHECKPOINT_EVERY: Final = 2000
 
@@ -36,6 +36,8 @@ class SoFar:
     mistakes: list[Mistake] = field(default_factory=list)
     seconds_learning: float = 0.0
     seconds_predicting: float = 0.0
+    n_seen: int = 0  #: messages that were seen when this was last written down
+    seen: str = ""  #: a digest of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class _Course:
         self._waiting: deque[tuple[Example, str | None]] = deque()
         self._checkpoint = checkpoint
         self._so_far = {name: checkpoint.load(name) for name in learners}
+        self._seen = hashlib.sha256()
         self._names: list[str] = []
         self._truth: list[int] = []
         self._sample = Sample(feedback.seed)
@@ -101,6 +104,7 @@ class _Course:
         for name, learner in self._learners.items():
             if len(self._so_far[name].logs) <= len(self._names):  # else it was scored before an interruption
                 self._score(learner, example, self._so_far[name])
+        self._seen.update(example.message.digest + example.label.encode())
         self._names.append(example.name)
         self._truth.append(self._labels.index(example.label))
         if example.raw is not None:
@@ -109,7 +113,20 @@ class _Course:
         if len(self._waiting) > self._feedback.delay:
             self._learn(*self._waiting.popleft())
         if len(self._names) % CHECKPOINT_EVERY == 0:
-            self._checkpoint.save(self._so_far)
+            self._save()
+
+    def _save(self) -> None:
+        """Write down what there is; what was written before must be about the same messages."""
+        n, seen = len(self._names), self._seen.hexdigest()
+        for so_far in self._so_far.values():
+            if so_far.n_seen == n and so_far.seen != seen:
+                raise LabError(
+                    f"the first {n:,} messages are not those of the replay that was interrupted: the mail has changed "
+                    "since; replay it from the start with --fresh"
+                )
+            if so_far.n_seen < n:
+                so_far.n_seen, so_far.seen = n, seen
+        self._checkpoint.save(self._so_far)
 
     def _score(self, learner: Learner, example: Example, so_far: SoFar) -> None:
         start = time.perf_counter()
@@ -118,8 +135,7 @@ class _Course:
         so_far.logs.append(logs)
         if self._labels[int(logs.argmax())] != example.label and example.raw is not None:
             prior, reasons = learner.reasons(example.raw)
-            weightiest = sorted(reasons, key=lambda reason: -abs(reason.term))[:MOST_REASONS]
-            so_far.mistakes.append(Mistake(len(so_far.logs) - 1, prior, tuple(weightiest)))
+            so_far.mistakes.append(Mistake(len(so_far.logs) - 1, prior, weightiest(reasons)))
 
     def _learn(self, example: Example, label: str | None) -> None:
         if label is None:
@@ -138,15 +154,15 @@ class _Course:
     def _run(self, name: str, learner: Learner, so_far: SoFar) -> Run:
         logs = np.array(so_far.logs[: len(self._names)])
         truth = np.array(self._truth, np.int64)
-        surprise = -logs[np.arange(len(truth)), truth]
-        worst = sorted(so_far.mistakes, key=lambda mistake: -surprise[mistake.number])[:MOST_MISTAKES]
+        predictions = Predictions(self._labels, truth, logs, tuple(self._names))
+        explained = {mistake.number: mistake for mistake in so_far.mistakes}
         return Run(
             model=name,
-            predictions=Predictions(self._labels, truth, logs, tuple(self._names)),
+            predictions=predictions,
             protocol=f"replay in order, {self._feedback}",
             seconds_learning=so_far.seconds_learning,
             seconds_predicting=so_far.seconds_predicting,
-            mistakes=tuple(worst),
+            mistakes=tuple(explained[i] for i in worst(predictions, MOST_MISTAKES) if i in explained),
             weights=self._weights(learner),
         )
 

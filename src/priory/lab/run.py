@@ -1,8 +1,14 @@
 """One model, judged: what it predicted, how that came about, and what it took."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
 
 from priory.lab.predictions import Predictions
+
+MOST_REASONS: Final = 12  #: that are kept of a mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +56,15 @@ class Run:
     mistakes: tuple[Mistake, ...] = ()
     weights: tuple[Weight, ...] = ()
     settings: dict[str, object] = field(default_factory=dict)  #: everything that is needed to repeat the run
+
+
+def weightiest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Return the few reasons that say most."""
+    return tuple(sorted(reasons, key=lambda reason: -abs(reason.term))[:MOST_REASONS])
+
+
+def worst(predictions: Predictions, n: int) -> list[int]:
+    """Return the places of the misjudged examples whose true class was held the least probable, the worst first."""
+    wrong = np.flatnonzero(predictions.errors)
+    held = predictions.log_probabilities[wrong, predictions.truth[wrong]]
+    return [int(place) for place in wrong[held.argsort(kind="stable")][:n]]

@@ -1,0 +1,147 @@
+"""One question of the workbench about mail: the mail, what it is judged with, and how the answer is found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from priory.cli.lab.source import Source, counted
+from priory.cli.progress import bar
+from priory.filter import Options
+from priory.lab.bench import Bench, Subject, conclude, judge
+from priory.lab.exclusion import Exclusion
+from priory.lab.explained import explained
+from priory.lab.golden_rule import look, unsealed
+from priory.lab.judging import Task
+from priory.lab.kept import digest_of
+from priory.lab.leave_one_out import leave_one_out
+from priory.lab.mail import Mail
+from priory.lab.mail_folds import copies, mail_folds
+from priory.lab.models import model_named, model_without
+from priory.lab.nested import Inner
+from priory.lab.nested import nested as nested_choice
+from priory.lab.report import Report
+from priory.lab.run import Run
+from priory.lab.sealed import Sealed
+from priory.lab.splits import Folds
+from priory.lab.suspects import Suspects, suspects
+from priory.lab.tried import mail_digest
+
+
+def bench_of(home: Path, jobs: int, *, fresh: bool, quiet: bool) -> Bench:
+    """The workbench of a home, with progress bars where a person looks on."""
+    return Bench(home.expanduser() / "lab", jobs, fresh, lambda what, total: bar(what, lambda: total, quiet=quiet))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How mail is split."""
+
+    by: str
+    n_folds: int
+    seed: int
+    together: bool  #: near-copies on one side
+
+    def folds(self, mail: Mail) -> Folds:
+        """Split it."""
+        return mail_folds(mail, self.by, self.n_folds, self.seed, together=self.together)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """Mail that was read, to be judged by."""
+
+    found: Source
+    mail: Mail
+    bench: Bench
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, found: Source, bench: Bench) -> Self:
+        """Read all of the mail."""
+        with bench.progress("reading", found.n_messages) as progressed:
+            return cls(found, Mail.of(counted(found.read(bench.jobs), progressed), found.bits), bench)
+
+    def without(self, seal: Path | None) -> Self:
+        """Leave out what is sealed."""
+        if seal is None:
+            return self
+        sealed = Sealed.open(seal)
+        rest = unsealed(self.mail, sealed)
+        left_out = f"{len(self.mail) - len(rest):,} messages of {seal} were left out ({sealed.line})"
+        return replace(self, mail=rest, lines=(left_out,))
+
+    @property
+    def options(self) -> Options:
+        """The options of the filter."""
+        return self.found.options
+
+    @property
+    def subject(self) -> Subject:
+        """What is judged by."""
+        digest = mail_digest(self.mail.digests, self.mail.labels)
+        return Subject(self.found.name, digest, self.options.costs, self.lines)
+
+    def models(self, names: Sequence[str]) -> dict[str, Any]:
+        """The models of these names."""
+        return {name: model_named(name, self.mail, self.options) for name in names}
+
+    def looked_at(self, model: str, seal: Path) -> Report:
+        """Learn all but the sealed test set, and judge that."""
+        return look(self.models([model]), self.mail, Sealed.open(seal), self.subject, self.bench)
+
+    def evaluated(self, model: str, split: Split, exclude: Sequence[str], *, curve: bool) -> Report:
+        """Judge one model; with all features and without some kinds, if there are any to do without."""
+        folds, models = split.folds(self.mail), self.models([model])
+        name = f"{model} without {', '.join(exclude)}"
+        if exclude:
+            models[name] = model_without(model, self.mail, self.options, exclude)
+
+        def finish(runs: list[Run]) -> tuple[list[Run], list[str]]:
+            said = {run.model: run.predictions for run in runs}
+            lost = Exclusion.between(", ".join(exclude), said[name], said[model], self.options.costs) if exclude else ""
+            return self._explained(runs, folds), str(lost).splitlines()
+
+        return judge(models, self._task(folds), self.subject, self.bench, finish=finish, curve=curve)
+
+    def left_out(self, *, together: bool) -> Report:
+        """Judge the filter on each message without it, in one pass."""
+        groups = copies(self.mail) if together else None
+        run = leave_one_out(self.mail, self.options, groups)
+        model = digest_of(("filter", self.options))
+        kept = self.bench.kept("left-out", {"examples": self.subject.digest, "model": model, "together": together})
+        return conclude([run], self.subject, self.bench, kept, [model])
+
+    def compared(self, names: Sequence[str], split: Split, *, nested: bool) -> Report:
+        """Judge several models, and the choosing among them if asked."""
+        folds, models = split.folds(self.mail), self.models(names)
+
+        def finish(runs: list[Run]) -> tuple[list[Run], list[str]]:
+            chosen, remarks = self._chosen(models, folds, split) if nested else ([], [])
+            return [*self._explained(runs, folds), *chosen], remarks
+
+        return judge(models, self._task(folds), self.subject, self.bench, finish=finish)
+
+    def suspects(self, model: str, n_folds: int, seed: int) -> Suspects:
+        """Find labels that look wrong to a model that did not learn the message, nor a near-copy."""
+        folds = mail_folds(self.mail, "stratified", n_folds, seed)
+        [judged] = judge(self.models([model]), self._task(folds), self.subject, self.bench).runs
+        return suspects(judged.run.predictions, groups=copies(self.mail))
+
+    def _task(self, folds: Folds) -> Task:
+        return Task.of(self.mail.X, self.mail.labels, folds, self.options.labels, self.mail.names)
+
+    def _chosen(self, models: Mapping[str, Any], folds: Folds, split: Split) -> tuple[list[Run], list[str]]:
+        """Judge "compare these and take the best" by choosing within each fold."""
+        groups = copies(self.mail) if split.together else None
+        inner = Inner(split.n_folds, split.seed)
+        found = nested_choice(models, self.mail.X, self.mail.y, folds, inner, groups=groups, names=self.mail.names)
+        run = Run("the best, chosen in each fold", found.predictions, f"nested: {folds.description}")
+        return [run], [found.warning] if found.warning else []
+
+    def _explained(self, runs: list[Run], folds: Folds) -> list[Run]:
+        """Let the filter give reasons for its mistakes, where the messages are at hand."""
+        raw = self.found.raw
+        if raw is None:
+            return runs
+        return [explained(run, self.mail, folds, self.options, raw()) if run.model == "filter" else run for run in runs]

@@ -1,0 +1,83 @@
+"""A replay as the command asks for it: the mail in order, the models, the feedback, and what is kept of it."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from typing import Final
+
+from priory.cli.lab.source import Source, by_time, counted
+from priory.cli.options import Problem
+from priory.filter import Options
+from priory.lab.bench import Bench, Subject, conclude
+from priory.lab.example import Example
+from priory.lab.feedback import Feedback
+from priory.lab.kept import digest_of
+from priory.lab.models import learner_named
+from priory.lab.replay import Checkpoint, replay
+from priory.lab.report import Report
+from priory.lab.tried import mail_digest
+
+FEW_CHANGES: Final = 0.02  #: of label from one message to the next, per message: then folders were taught one by one
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is remembered of the messages that went by."""
+
+    digests: list[bytes] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+    def noted(self, mail: Iterable[Example]) -> Iterator[Example]:
+        for each in mail:
+            self.digests.append(each.message.digest)
+            self.labels.append(each.label)
+            yield each
+
+    def warnings(self) -> list[str]:
+        n_changes = sum(one != two for one, two in pairwise(self.labels))
+        if len(self.labels) < 100 or n_changes > FEW_CHANGES * len(self.labels):
+            return []
+        few = f"the labels change only {n_changes:,} times in {len(self.labels):,} messages"
+        return [f"{few}, as when folder is taught after folder: mail comes otherwise; see priory lab evaluate instead"]
+
+
+def replayed(
+    found: Source, models: Sequence[str], feedback: Feedback, bench: Bench
+) -> tuple[Report, dict[str, float | int]]:
+    """Replay mail with some models, going on where an earlier replay of the same was interrupted.
+
+    Returned with the report: how many messages, in how many seconds, reading included.
+    """
+    options = found.options
+    asked = {"mail": found.name, "messages": found.n_messages, "models": list(models)}
+    kept = bench.kept("replay", {**asked, "feedback": feedback, "options": options})
+    seen, start = _Seen(), time.perf_counter()
+    with bench.progress("replaying", found.n_messages) as progressed:
+        read = found.read(bench.jobs)
+        mail = seen.noted(read if found.in_order else by_time(read))
+        learners = {name: partial(learner_named, name, options) for name in models}
+        checkpoint = Checkpoint(kept.load_so_far, kept.save_so_far)
+        runs = replay(counted(mail, progressed), learners, options.labels, feedback, checkpoint)
+    seconds = time.perf_counter() - start
+    subject = Subject(found.name, mail_digest(seen.digests, seen.labels), options.costs, seen.warnings())
+    report = conclude(runs, subject, bench, kept, [digest_of((name, options)) for name in models])
+    kept.clear("so-far-*")
+    n = len(seen.labels)
+    return report, {"messages": n, "seconds": seconds, "messages_per_second": n / seconds}
+
+
+def reweighted(found: Source, weights: Sequence[str]) -> Source:
+    """Give kinds of features other weights, from texts such as `gram=0`."""
+    changed = dict(found.options.weights)
+    for given in weights:
+        kind, _, weight = given.partition("=")
+        if kind not in changed:
+            raise Problem(f"{given!r} is not KIND=WEIGHT with one of the kinds {', '.join(changed)}")
+        try:
+            changed[kind] = float(weight)
+        except ValueError:
+            raise Problem(f"{given!r}: the weight must be a number, such as {kind}=0.5") from None
+    options: Options = replace(found.options, weights=changed)
+    return replace(found, options=options)

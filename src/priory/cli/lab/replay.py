@@ -1,0 +1,58 @@
+"""The command that replays mail as it came: score, then learn, message by message."""
+
+from typing import Annotated
+
+import typer
+
+from priory.cli.lab.options import Fresh, Html, Index, Jobs, Seed, What, lab_problems
+from priory.cli.options import HOME, Home, Json
+
+
+def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
+    what: What = None,
+    index: Index = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="filter, bernoulli, multinomial, complement, logistic, or module:name; again for more."),
+    ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND=WEIGHT", help="Another weight for a kind of features, to see what it is worth."),
+    ] = None,
+    delay: Annotated[int, typer.Option(min=0, help="Labels come so many messages late.")] = 0,
+    share: Annotated[float, typer.Option(min=0, max=1, help="Only this share of the messages is ever labelled.")] = 1.0,
+    flip: Annotated[float, typer.Option(min=0, max=1, help="This share of the labels is wrong.")] = 0.0,
+    html: Html = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    fresh: Fresh = False,
+    home: Home = HOME,
+    as_json: Json = False,
+) -> None:
+    """Replay mail as it came: score each message, then learn it (TREC's protocol for spam filters).
+
+    The filter starts empty, with the options of the home. Mail of an index is taken in its order, mail of folders by
+    the time at which it was received, and without mail it is what the filter was taught, in that order. A replay that
+    was interrupted goes on where it stopped.
+
+    **Examples**
+
+    `priory lab replay --index trec07p/full/index --json`
+
+    `priory lab replay ham=~/Maildir spam=~/Maildir/.Junk --delay 100 --flip 0.01 --html report.html`
+
+    `priory lab replay --index corpus/index --model filter --model bernoulli --model logistic`
+    """
+    from priory.cli.lab.case import bench_of  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.course import replayed, reweighted  # noqa: PLC0415
+    from priory.cli.lab.output import present  # noqa: PLC0415
+    from priory.cli.lab.source import source  # noqa: PLC0415
+    from priory.lab.feedback import Feedback  # noqa: PLC0415
+
+    with lab_problems():
+        found = reweighted(source(what, index, home), weight or [])
+        bench = bench_of(home, jobs, fresh=fresh, quiet=as_json)
+        report, speed = replayed(found, model or ["filter"], Feedback(delay, share, flip, seed), bench)
+    present(report, html, as_json=as_json, more=speed)
+    if not as_json:
+        print("{messages:,} messages in {seconds:.1f} s: {messages_per_second:,.0f} messages/s".format(**speed))  # noqa: T201

@@ -1,0 +1,151 @@
+"""The workbench itself: judge models, say how far to trust the best, and keep the result to look at again."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from priory.decision import Costs
+from priory.lab.error import LabError
+from priory.lab.judging import Task, judged
+from priory.lab.kept import Kept, digest_of
+from priory.lab.kept_report import Ingredients, keep
+from priory.lab.learning_curve import LearningCurve, learning_curve
+from priory.lab.report import Report
+from priory.lab.run import Run
+from priory.lab.tried import n_tried
+from priory.lab.trust import Claim, judgement, winner_trust
+
+Advance: TypeAlias = Callable[[int], None]
+Finish: TypeAlias = Callable[[list[Run]], tuple[list[Run], list[str]]]
+
+
+@contextmanager
+def silence(_what: str, _total: int) -> Iterator[Advance]:
+    """Show no progress."""
+    yield lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where results are kept, with how many processes they are found, and how progress is shown."""
+
+    folder: Path
+    jobs: int = 1
+    fresh: bool = False  #: whether to do anew what was done before
+    progress: Callable[[str, int], AbstractContextManager[Advance]] = silence
+
+    def kept(self, command: str, question: Mapping[str, Any]) -> Kept:
+        """Return the folder for the answer to a question."""
+        kept = Kept.under(self.folder, command, question)
+        if self.fresh:
+            kept.clear()
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is judged by: a name for people, a digest of the examples, and what mistakes about them cost."""
+
+    title: str
+    digest: str
+    costs: Costs
+    lines: Sequence[str] = field(default=())  #: what is to be said before anything else
+
+
+def judge(  # noqa: PLR0913 - the last two have a default that fits
+    models: Mapping[str, Any],
+    task: Task,
+    subject: Subject,
+    bench: Bench,
+    *,
+    finish: Finish = lambda runs: (runs, []),
+    curve: bool = False,
+) -> Report:
+    """Judge models by the same folds and report on them, the best first, with a word on how far to trust it.
+
+    `finish` is given the runs and may add to them, and to what is said about them. `curve` also shows how the best
+    model's error falls with more examples.
+
+    >>> from tempfile import mkdtemp
+    >>> from priory.bayes import BernoulliNB
+    >>> from priory.lab.splits import folds
+    >>> X = np.array([[1, 0], [1, 1], [0, 1], [0, 1]] * 25)                       # has "offer", has "lunch"
+    >>> y = ["spam", "spam", "ham", "ham"] * 25
+    >>> task = Task.of(X, y, folds(y, seed=1))
+    >>> report = judge({"bernoulli": BernoulliNB()}, task, Subject("An inbox", "1", Costs()), Bench(Path(mkdtemp())))
+    >>> print(*report.lines)    # doctest: +NORMALIZE_WHITESPACE
+    bernoulli, one look at 100 messages: 0.00 % wrong as seen (0.00 to 3.62); at most 2.95 % with 95 % confidence.
+    Believe it: probably.
+    """
+    if not models:
+        raise LabError("there is no model to judge: name one at least")
+    kept = bench.kept("judged", _question(models, task, subject))
+    with bench.progress("judging", len(models) * len(task.folds)) as advance:
+        runs = judged(
+            models,
+            task,
+            jobs=bench.jobs,
+            shelf=kept,
+            done=lambda _model, _fold: advance(1),
+            with_train_error=len(models) == 1,
+        )
+    curves = []
+    if curve:
+        best = best_first(runs)[0].model
+        curves = [(best, learning_curve(models[best], task.X, task.y, folds=task.folds, jobs=bench.jobs))]
+    tried = [digest_of(getattr(model, "identity", model)) for model in models.values()]
+    return conclude(runs, subject, bench, kept, tried, finish=finish, curves=curves)
+
+
+def conclude(  # noqa: PLR0913 - the last two have a default that fits
+    runs: Sequence[Run],
+    subject: Subject,
+    bench: Bench,
+    kept: Kept,
+    tried: Iterable[str],
+    *,
+    finish: Finish = lambda runs: (runs, []),
+    curves: Sequence[tuple[str, LearningCurve]] = (),
+) -> Report:
+    """Say how far to trust the best of these runs, keep them, and report; `tried` are digests of the models."""
+    in_order = best_first(runs)
+    n_models = n_tried(bench.folder / "tried.jsonl", subject.digest, tried)
+    trust = trust_lines(in_order, n_models)
+    in_order, remarks = finish(in_order)
+    made_of = Ingredients(in_order, subject.costs, subject.title, [*subject.lines, *trust, *remarks], curves)
+    keep(kept, made_of)
+    return made_of.report
+
+
+def _question(models: Mapping[str, Any], task: Task, subject: Subject) -> dict[str, Any]:
+    return {
+        "title": subject.title,
+        "examples": subject.digest,
+        "folds": task.folds.digest,
+        "split": task.folds.description,
+        "models": {name: digest_of(model) for name, model in models.items()},
+    }
+
+
+def best_first(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs, the one with the fewest errors first; of equals the one that was named first."""
+    return sorted(runs, key=lambda run: float(run.predictions.errors.mean()))
+
+
+def trust_lines(runs: Sequence[Run], n_models: int) -> list[str]:
+    """Say how far to trust the best of these runs, the best of all `n_models` that were judged by the same examples.
+
+    A model that was tried last week and thrown away was compared, too.
+    """
+    errors = np.column_stack([run.predictions.errors for run in runs])
+    lines = [winner_trust(errors, [run.model for run in runs]).line]
+    if n_models > len(runs):
+        k, n = int(errors[:, 0].sum()), len(errors)
+        before = n_models - len(runs)
+        others = "1 other was" if before == 1 else f"{before} others were"
+        lines.append(f"{others} judged by the same messages before: {judgement(Claim(k, n, n_models=n_models)).line}")
+    return lines

@@ -1,0 +1,216 @@
+"""Judge classifiers by splits: learn on one part, predict the other, for every model and every split alike.
+
+All models see the same folds of the same rows. Each model on each fold is one piece of work, so that they can run side
+by side, and what was done is kept should the rest be interrupted.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from priory.lab.error import LabError
+from priory.lab.learner import log_probabilities
+from priory.lab.predictions import Predictions
+from priory.lab.run import Run
+from priory.lab.splits import Folds
+
+_STATUS: Final = Path("/proc/self/status")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """What one model made of one fold."""
+
+    log_probabilities: NDArray[np.float64]  #: [test example, class]
+    seconds_learning: float
+    seconds_predicting: float
+    peak_bytes: int | None
+    train_error: float | None
+
+
+class Shelf(Protocol):
+    """Where finished cells are kept."""
+
+    def load(self, model: str, fold: int) -> Cell | None:
+        """Return what was kept of a model on a fold."""
+
+    def save(self, model: str, fold: int, cell: Cell) -> None:
+        """Keep it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """The examples that all models are judged by."""
+
+    X: Any  #: anything that scikit-learn can take rows from: a matrix, a frame, a list of messages
+    y: NDArray[Any]
+    classes: tuple[str, ...]  #: with two, what is said is about the second
+    names: tuple[str, ...]
+    folds: Folds
+
+    @classmethod
+    def of(
+        cls, X: Any, y: Any, folds: Folds, classes: Sequence[Any] | None = None, names: Sequence[str] | None = None
+    ) -> "Task":
+        """Put examples together, and refuse what cannot be judged by."""
+        labels = np.asarray(y)
+        found = [str(label) for label in np.unique(labels)]
+        if len(found) < 2:
+            which = f"only {found[0]!r}" if found else "none at all"
+            raise LabError(
+                f"the examples have {which} for a label: to judge a classifier takes examples of two labels or more"
+            )
+        known = tuple(map(str, classes)) if classes is not None else tuple(found)
+        strange = sorted(set(found) - set(known))
+        if strange:
+            raise LabError(f"the labels {', '.join(strange)} are none of {', '.join(known)}")
+        return cls(X, labels.astype(str), known, tuple(names or (f"row {i}" for i in range(len(labels)))), folds)
+
+
+def judged(  # noqa: PLR0913
+    models: Mapping[str, Any],
+    task: Task,
+    *,
+    jobs: int = 1,
+    shelf: Shelf | None = None,
+    done: Callable[[str, int], None] = lambda _model, _fold: None,
+    with_train_error: bool = False,
+) -> list[Run]:
+    """Return one run per model, with a prediction for every example that is in the test part of a fold.
+
+    >>> from priory.bayes import BernoulliNB, MultinomialNB
+    >>> from priory.lab.splits import folds
+    >>> X = np.array([[1, 0], [1, 1], [0, 1], [0, 1]] * 10)                       # has "offer", has "lunch"
+    >>> y = ["spam", "spam", "ham", "ham"] * 10
+    >>> task = Task.of(X, y, folds(y, n_folds=5, seed=1))
+    >>> for run in judged({"Bernoulli": BernoulliNB(), "multinomial": MultinomialNB()}, task):
+    ...     print(run.model, run.predictions.errors.mean())
+    Bernoulli 0.0
+    multinomial 0.0
+    """
+    parts = list(task.folds.split(task.X, task.y))
+    work = [(name, fold) for name in models for fold in range(len(parts))]
+    cells: dict[tuple[str, int], Cell] = {}
+    for name, fold in work:
+        cell = shelf.load(name, fold) if shelf else None
+        if cell is not None:
+            cells[name, fold] = cell
+            done(name, fold)
+    left = [each for each in work if each not in cells]
+    calls = (
+        delayed(_numbered)(each, models[each[0]], task, parts[each[1]], with_train_error=with_train_error)
+        for each in left
+    )
+    for each, cell in _results(calls, jobs):
+        cells[each] = cell
+        if shelf:
+            shelf.save(*each, cell)
+        done(*each)
+    return [_run(name, task, [cells[name, fold] for fold in range(len(parts))]) for name in models]
+
+
+def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int], Cell]]:
+    """Do the work here, or in other processes, which map the rows into their memory instead of copying them."""
+    if jobs == 1:
+        yield from (function(*arguments, **options) for function, arguments, options in calls)
+    else:
+        yield from Parallel(jobs, return_as="generator_unordered", max_nbytes="1M")(calls)
+
+
+def _numbered(each: tuple[str, int], *arguments: Any, **options: Any) -> tuple[tuple[str, int], Cell]:
+    return each, _cell(each[0], *arguments, **options)
+
+
+def _cell(
+    name: str, model: Any, task: Task, part: tuple[NDArray[np.intp], NDArray[np.intp]], *, with_train_error: bool
+) -> Cell:
+    if not (hasattr(model, "predict_proba") or hasattr(model, "predict_log_proba")):
+        raise LabError(
+            f"{name} ({type(model).__name__}) gives no probabilities, which every judgement here needs: wrap it in "
+            "scikit-learn's CalibratedClassifierCV, or choose a model that has predict_proba"
+        )
+    train, test = part
+    start_bytes = _reset_peak()
+    fitted = clone(model)
+    start = time.perf_counter()
+    fitted.fit(_safe_indexing(task.X, train), task.y[train])
+    learned = time.perf_counter()
+    logs = _in_order(name, fitted, _safe_indexing(task.X, test), task)
+    predicted = time.perf_counter()
+    peak = None if start_bytes is None else max(_memory("VmHWM") - start_bytes, 0)
+    train_error = None
+    if with_train_error:
+        again = _in_order(name, fitted, _safe_indexing(task.X, train), task)
+        train_error = float(np.mean(np.array(task.classes)[again.argmax(axis=1)] != task.y[train]))
+    return Cell(logs, learned - start, predicted - learned, peak, train_error)
+
+
+def _in_order(name: str, fitted: Any, X: Any, task: Task) -> NDArray[np.float64]:
+    """Predict, with the classes in the task's order; what a model never saw is impossible to it."""
+    try:
+        given = log_probabilities(fitted, X)
+    except LabError as error:
+        raise LabError(f"{name}: {error}") from None
+    logs = np.full((len(given), len(task.classes)), -np.inf)
+    for column, label in enumerate(fitted.classes_):
+        logs[:, task.classes.index(str(label))] = given[:, column]
+    return logs
+
+
+class Places(NamedTuple):
+    """Of each prediction of a run: the example it is about, the fold that made it, its place when all follow by fold.
+
+    Predictions are in the order of the examples; one that was tested several times is there as often.
+    """
+
+    example: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    by_fold: NDArray[np.int64]
+
+
+def places(folds: Folds) -> Places:
+    """Return where the predictions of a run come from."""
+    tests = [test for _, test in folds]
+    numbers = np.concatenate(tests)
+    order = np.argsort(numbers, kind="stable")
+    return Places(numbers[order], np.repeat(np.arange(len(tests)), [len(test) for test in tests])[order], order)
+
+
+def _run(name: str, task: Task, cells: list[Cell]) -> Run:
+    numbers, _, order = places(task.folds)
+    logs = np.concatenate([cell.log_probabilities for cell in cells])[order]
+    codes = np.array([task.classes.index(label) for label in task.y[numbers]], np.int64)
+    names = tuple(task.names[i] for i in numbers)
+    peaks = [cell.peak_bytes for cell in cells if cell.peak_bytes is not None]
+    train_errors = [cell.train_error for cell in cells if cell.train_error is not None]
+    return Run(
+        model=name,
+        predictions=Predictions(task.classes, codes, logs, names),
+        protocol=task.folds.description,
+        seconds_learning=sum(cell.seconds_learning for cell in cells),
+        seconds_predicting=sum(cell.seconds_predicting for cell in cells),
+        peak_bytes=max(peaks, default=None),
+        train_error=float(np.mean(train_errors)) if train_errors else None,
+    )
+
+
+def _reset_peak() -> int | None:
+    """Let the system forget this process's highest memory use, and return the present one; None where it cannot."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+        return _memory("VmRSS")
+    return None
+
+
+def _memory(what: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(what))
+    return int(line.split()[1]) * 1024

@@ -1,0 +1,151 @@
+r"""Whether probabilities mean what they say: of the mail that is called spam to 80 %, 80 % should be spam.
+
+The reliability curve shows it bin by bin: the mean probability $\bar p_b$ beside the share $\bar y_b$ that is of the
+class. Their mean distance is the expected calibration error, $\text{ECE} = \sum_b \frac{n_b}{n} |\bar p_b - \bar y_b|$.
+Two proper scores judge ranking and calibration in one: Brier's $\frac1n \sum (p - y)^2$ and the log loss
+$-\frac1n \sum \log p_{\text{true}}$. Both are least, on average, for whoever says the true probabilities. Their
+intervals are those of the normal distribution for the logarithm of the mean; with few mistakes they are too short.
+
+G. Brier: Verification of forecasts expressed in terms of probability. Monthly Weather Review 78, 1950, 1-3. C. Guo et
+al.: On calibration of modern neural networks. ICML 2017.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import ndtri
+
+from priory.lab.error import LabError
+from priory.lab.interval import LEVEL, N_RESAMPLES, Interval, resampled_sums, share
+from priory.lab.measures.placements import Floats
+from priory.lab.measures.presence import require_examples, require_known
+from priory.lab.predictions import Predictions
+
+N_BINS: Final = 20
+_Z = float(-ndtri((1 - LEVEL) / 2))
+_LEAST = float(np.finfo(np.float64).eps)  # scikit-learn takes a probability for no less
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """The bins that have examples: their mean probability, the share of the class with exact limits, how many."""
+
+    mean_probability: Floats
+    share: Floats
+    low: Floats
+    high: Floats
+    n: NDArray[np.int64]
+
+
+def reliability(predictions: Predictions, about: int | None = 1, n_bins: int = N_BINS) -> Reliability:
+    """Return the reliability curve of one class against the rest, in bins of equal width.
+
+    With `about=None` it is that of the most probable class: how often is it the true one?
+
+    >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam", "spam"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
+    >>> curve = reliability(seen, n_bins=2)
+    >>> curve.mean_probability.round(6).tolist(), curve.share.tolist(), curve.n.tolist()
+    ([0.1, 0.75], [0.0, 1.0], [1, 2])
+    """
+    p, happened, bins = _binned(predictions, about, n_bins)
+    n = np.bincount(bins, minlength=n_bins)
+    used = n > 0
+    of_class = np.bincount(bins, happened, n_bins)[used]
+    shares = [share(int(k), int(of)) for k, of in zip(of_class, n[used], strict=True)]
+    limits = np.array([[each.low, each.high] for each in shares])
+    mean = np.bincount(bins, p, n_bins)[used] / n[used]
+    return Reliability(mean, of_class / n[used], limits[:, 0], limits[:, 1], n[used].astype(np.int64))
+
+
+def calibration_error(
+    predictions: Predictions,
+    about: int | None = 1,
+    n_bins: int = N_BINS,
+    *,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    r"""Return the expected calibration error of one class, or (None) of the most probable one.
+
+    On a sample it is too high, for chance makes gaps, too, and on resampled examples it is too high twice. So the
+    bootstrap asks how far the gaps $g_b$ of all bins move: the error is lower by at most $\sum_b |g_b^* - g_b|$, of
+    which the 97.5 % quantile is taken, and higher by 1.96 times the root of the sum of the variances of $g_b^*$. The
+    interval reaches 0 when chance alone would explain the gaps.
+
+    >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam", "spam"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
+    >>> round(calibration_error(seen).estimate, 6)                              # (0.1 + 0.2 + 0.3) / 3
+    0.2
+    """
+    p, happened, bins = _binned(predictions, about, n_bins)
+    n = len(p)
+    gaps = csr_array((p - happened, bins, np.arange(n + 1)), shape=(n, n_bins))
+    found = gaps.sum(axis=0) / n
+    error = float(np.abs(found).sum())
+    if not n_resamples:
+        return Interval(error, np.nan, np.nan)
+    moved = resampled_sums(gaps, predictions.truth, n_resamples=n_resamples, seed=seed) / n - found
+    lower = float(np.quantile(np.abs(moved).sum(axis=1), (1 + LEVEL) / 2))
+    higher = _Z * float(np.sqrt((moved**2).mean(axis=0).sum()))
+    return Interval(error, max(error - lower, 0.0), min(error + higher, 1.0))
+
+
+def brier(predictions: Predictions) -> Interval:
+    """Return the mean squared distance of the probabilities from what happened.
+
+    With two classes it is taken for one of them (0 to 1), with more it is summed over all (0 to 2).
+
+    >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.9, 0.1], [0.5, 0.5]])
+    >>> round(brier(seen).estimate, 6)                                          # (0.01 + 0.25) / 2
+    0.13
+    """
+    require_examples(predictions)
+    happened = np.eye(predictions.n_classes)[predictions.truth]
+    squares = ((predictions.probabilities - happened) ** 2).sum(axis=1)
+    return _mean(squares / 2, 1.0) if predictions.n_classes == 2 else _mean(squares, 2.0)
+
+
+def log_loss(predictions: Predictions) -> Interval:
+    """Return the mean of -log p of what is true, in nats.
+
+    One example that was held impossible would make it infinite. As in scikit-learn, no probability counts for less
+    than 2.2e-16, so that such an example costs 36.
+
+    >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.5, 0.5], [0.5, 0.5]])
+    >>> round(log_loss(seen).estimate, 6)                                       # log 2
+    0.693147
+    """
+    require_examples(predictions)
+    of_truth = predictions.log_probabilities[np.arange(len(predictions)), predictions.truth]
+    return _mean(-np.maximum(of_truth, np.log(_LEAST)), -float(np.log(_LEAST)))
+
+
+def _mean(losses: Floats, greatest: float) -> Interval:
+    """Return a mean of losses with the normal interval of its logarithm, for few great losses make most of it.
+
+    Nothing but zeros says that losses are rare: as rare as the greatest one may be that was not seen in n.
+    """
+    n, mean = len(losses), float(losses.mean())
+    if mean == 0:
+        return Interval(0.0, 0.0, greatest * share(0, n).high)
+    if n == 1:
+        return Interval(mean, np.nan, np.nan)
+    factor = float(np.exp(_Z * losses.std(ddof=1) / np.sqrt(n) / mean))
+    return Interval(mean, mean / factor, min(mean * factor, greatest))
+
+
+def _binned(
+    predictions: Predictions, about: int | None, n_bins: int
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
+    """Return of each example the probability, whether it happened, and the bin."""
+    require_examples(predictions)
+    if n_bins < 1:
+        raise LabError(f"probabilities go into one bin or more, not into {n_bins}")
+    if about is None:
+        p, happened = predictions.probabilities.max(axis=1), ~predictions.errors
+    else:
+        require_known(predictions.classes, about)
+        p, happened = predictions.probabilities[:, about], predictions.truth == about
+    return p, happened, np.minimum((p * n_bins).astype(np.intp), n_bins - 1)

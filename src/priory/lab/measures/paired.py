@@ -1,0 +1,201 @@
+r"""Whether one model is better than another, on the same examples: chance hits both alike, so the difference is surer.
+
+McNemar's test asks about errors: of the $b + c$ examples on which just one of the two is wrong, as many should fall to
+either if both are equally good, $b \sim \text{Bin}(b + c, \tfrac12)$. DeLong's asks about the area under the ROC curve.
+The bootstrap asks about any figure: both are computed on the same draws of examples.
+
+A small p-value says that a difference this great would be rare between equals, not that it is great: look at the
+interval. And it holds for two models that were chosen beforehand, not for the best of many.
+
+Q. McNemar: Note on the sampling error of the difference between correlated proportions or percentages. Psychometrika
+12, 1947, 153-157. D. Bonett, R. Price: Adjusted Wald confidence interval for a difference of binomial proportions based
+on paired data. Journal of Educational and Behavioral Statistics 37, 2012, 479-488.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import binomtest
+
+from priory.decision import UNSURE, Costs
+from priory.lab.error import LabError
+from priory.lab.interval import LEVEL, N_RESAMPLES, Interval, around, resampled
+from priory.lab.measures.decisions import said
+from priory.lab.measures.placements import area_and_influences, variance
+from priory.lab.measures.presence import require_both, require_examples
+from priory.lab.predictions import Predictions
+
+_NO_SPREAD = 1e-9  # what rounding leaves of none
+_Z = float(-ndtri((1 - LEVEL) / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A figure of two runs; their difference, first minus second; how probable one as great is among equals."""
+
+    test: str
+    one: float
+    two: float
+    difference: Interval
+    p_value: float  #: NaN where nothing can be said
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values for JSON; what is not known is null."""
+        known = None if np.isnan(self.p_value) else self.p_value
+        return {**asdict(self), "difference": self.difference.as_dict(), "p_value": known}
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An example about which two runs say different things; `number` is its place among the predictions."""
+
+    number: int
+    name: str
+    truth: str
+    said_one: str
+    said_two: str
+    one: tuple[float, ...]  #: the first run's probability of each class
+    two: tuple[float, ...]
+
+
+def mcnemar(one: Predictions, two: Predictions, costs: Costs | None = None) -> Comparison:
+    r"""Compare the shares of errors by McNemar's exact test; with costs, *unsure* is an error.
+
+    The interval is Bonett and Price's, which adds one example to either side: with $\tilde b = (b + 1)/(n + 2)$ and
+    $\tilde c$ alike, $\tilde b - \tilde c \pm z\sqrt{(\tilde b + \tilde c - (\tilde b - \tilde c)^2)/(n + 2)}$.
+
+    >>> mail = ["ham"] * 4
+    >>> one = Predictions.of(["ham", "spam"], mail, [[0.9, 0.1]] * 4)
+    >>> two = Predictions.of(["ham", "spam"], mail, [[0.4, 0.6]] * 3 + [[0.9, 0.1]])
+    >>> mcnemar(one, two).p_value                       # three of three in favour of one: 2 · (1/2)³
+    0.25
+    """
+    require_same(one, two)
+    errors = [said(each, costs) != each.truth for each in (one, two)]
+    n, only_one, only_two = len(one), int((errors[0] & ~errors[1]).sum()), int((errors[1] & ~errors[0]).sum())
+    differing = only_one + only_two
+    p_value = float(binomtest(only_one, differing).pvalue) if differing else 1.0
+    b, c = (only_one + 1) / (n + 2), (only_two + 1) / (n + 2)
+    margin = _Z * float(np.sqrt((b + c - (b - c) ** 2) / (n + 2)))
+    found = (only_one - only_two) / n
+    interval = Interval(found, max(min(b - c - margin, found), -1.0), min(max(b - c + margin, found), 1.0))
+    return Comparison("McNemar", float(errors[0].mean()), float(errors[1].mean()), interval, p_value)
+
+
+def delong(one: Predictions, two: Predictions, about: int = 1) -> Comparison:
+    """Compare the areas under the ROC curves of one class against the rest by DeLong's paired test.
+
+    Where the two areas differ though neither has any spread, as between perfect and constant, nothing is known.
+
+    >>> mail = ["ham"] * 3 + ["spam"] * 3
+    >>> one = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0.1, 0.2, 0.6, 0.5, 0.8, 0.9)])
+    >>> two = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0.1, 0.6, 0.5, 0.3, 0.4, 0.9)])
+    >>> found = delong(one, two)
+    >>> print(found.difference, round(found.p_value, 3))
+    0.3333 (-0.2001 to 0.8668) 0.221
+    """
+    require_same(one, two)
+    require_both(one, about)
+    positive = one.truth == about
+    (area, moves), (other, others) = (area_and_influences(each.log_odds(about), positive) for each in (one, two))
+    found, spread = area - other, float(np.sqrt(variance(moves - others, positive)))
+    if spread < _NO_SPREAD:
+        known = 0.0 if found == 0 else np.nan
+        return Comparison("DeLong", area, other, Interval(found, found + known, found + known), 1 + known)
+    interval = Interval(found, found - _Z * spread, found + _Z * spread)
+    return Comparison("DeLong", area, other, interval, float(2 * ndtr(-abs(found) / spread)))
+
+
+def bootstrap_difference(
+    figure: Callable[[Predictions], Interval | float],
+    one: Predictions,
+    two: Predictions,
+    *,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+) -> Comparison:
+    """Compare any figure on the same draws of examples, drawn within each class.
+
+    The p-value is twice the share of draws on the other side of 0. A figure that has a bootstrap of its own should
+    leave that out: `partial(calibration_error, n_resamples=0)`.
+
+    >>> from priory.lab.measures import brier
+    >>> mail = ["ham"] * 20 + ["spam"] * 20
+    >>> sure = Predictions.of(["ham", "spam"], mail, [[0.9, 0.1]] * 20 + [[0.1, 0.9]] * 20)
+    >>> unsure = Predictions.of(["ham", "spam"], mail, [[0.6, 0.4]] * 20 + [[0.4, 0.6]] * 20)
+    >>> print(bootstrap_difference(brier, sure, unsure).difference)
+    -0.1500 (-0.1500 to -0.1500)
+    """
+    require_same(one, two)
+
+    def difference(numbers: NDArray[np.intp]) -> float:
+        return _value(figure(one.take(numbers))) - _value(figure(two.take(numbers)))
+
+    first, second = _value(figure(one)), _value(figure(two))
+    drawn = resampled(difference, one.truth, n_resamples, seed)
+    known = drawn[np.isfinite(drawn)]
+    n_beyond = int(min((known <= 0).sum(), (known >= 0).sum()))
+    p_value = min(1.0, 2 * (1 + n_beyond) / (1 + len(known)))
+    return Comparison("bootstrap", first, second, around(first - second, drawn), p_value)
+
+
+def _value(figure: Interval | float) -> float:
+    return figure.estimate if isinstance(figure, Interval) else float(figure)
+
+
+def disagreements(one: Predictions, two: Predictions, costs: Costs | None = None) -> list[Disagreement]:
+    r"""Return the examples about which two runs say different things, those first whose probabilities differ most.
+
+    How much they differ is $\frac12\sum_k |p_k - q_k|$, the greatest difference about any set of classes.
+
+    >>> one = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.9, 0.1], [0.2, 0.8]], ["inbox:1", "inbox:2"])
+    >>> two = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.7, 0.3], [0.6, 0.4]], ["inbox:1", "inbox:2"])
+    >>> [(each.name, each.truth, each.said_one, each.said_two) for each in disagreements(one, two)]
+    [('inbox:2', 'spam', 'spam', 'ham')]
+    """
+    require_same(one, two)
+    answers = (*one.classes, UNSURE)
+    first, second, p, q = said(one, costs), said(two, costs), one.probabilities, two.probabilities
+    distances = np.abs(p - q).sum(axis=1) / 2
+    differing = np.flatnonzero(first != second)
+    return [
+        Disagreement(
+            number=int(i),
+            name=one.names[i],
+            truth=one.classes[one.truth[i]],
+            said_one=answers[first[i]],
+            said_two=answers[second[i]],
+            one=tuple(p[i].tolist()),
+            two=tuple(q[i].tolist()),
+        )
+        for i in differing[np.argsort(-distances[differing], kind="stable")]
+    ]
+
+
+def require_same(one: Predictions, two: Predictions) -> None:
+    """Refuse two runs that are not about the same examples in the same order."""
+    if one.classes != two.classes:
+        raise LabError(
+            f"one run is about {', '.join(one.classes)}, the other about {', '.join(two.classes)}: only runs about the "
+            "same classes can be compared pair by pair"
+        )
+    if len(one) != len(two):
+        raise LabError(
+            f"one run has {len(one)} examples, the other {len(two)}: only runs over the same examples, in the same "
+            "order, can be compared pair by pair"
+        )
+    for a, b, label, other in zip(one.names, two.names, one.truth, two.truth, strict=True):
+        if a != b:
+            raise LabError(
+                f"the runs are over different examples: where one has {a}, the other has {b}; only runs over the same "
+                "examples, in the same order, can be compared pair by pair"
+            )
+        if label != other:
+            raise LabError(
+                f"the runs do not agree what is true: {a} is {one.classes[label]} in one and {one.classes[other]} in "
+                "the other; correct the labels and repeat the runs"
+            )
+    require_examples(one)

@@ -1,0 +1,91 @@
+"""How a report writes numbers: with the digits that their intervals justify, and in units that people use."""
+
+import math
+from typing import Final
+
+from priory.lab.interval import Interval
+
+UNKNOWN: Final = "–"
+_MOST_DIGITS: Final = 6
+
+
+def digits(interval: Interval) -> int:
+    """Return after how many digits the interval's width has had its first two.
+
+    >>> digits(Interval(0.99988, 0.99981, 0.99992))
+    5
+    """
+    width = interval.high - interval.low
+    scale = width if math.isfinite(width) and width > 0 else abs(interval.estimate)
+    if not math.isfinite(scale) or scale == 0:
+        return 0
+    return min(max(1 - math.floor(math.log10(scale)), 0), _MOST_DIGITS)
+
+
+def figure(interval: Interval) -> tuple[str, str]:
+    """Return an estimate and its interval in words.
+
+    >>> figure(Interval(0.0123, 0.0081, 0.0190))
+    ('0.012', '0.008 to 0.019')
+    >>> figure(Interval(math.nan, math.nan, math.nan))
+    ('–', '')
+    """
+    places = digits(interval)
+    span = f"{fixed(interval.low, places)} to {fixed(interval.high, places)}"
+    known = math.isfinite(interval.low) and math.isfinite(interval.high)
+    return fixed(interval.estimate, places), span if known else ""
+
+
+def fixed(value: float, places: int) -> str:
+    """Return a number with so many digits after the point, or a dash for what is not known."""
+    return f"{value:z.{places}f}" if math.isfinite(value) else UNKNOWN
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with the digits that tell it from none and from all.
+
+    >>> percent(0.5), percent(0.99988), percent(0), percent(0.0012), percent(1 - 1e-9)
+    ('50.0 %', '99.988 %', '0 %', '0.12 %', '> 99.9999 %')
+    """
+    if not math.isfinite(share):
+        return UNKNOWN
+    if 0 < share < 1e-6:
+        return "< 0.0001 %"
+    if 1 - 1e-6 < share < 1:
+        return "> 99.9999 %"
+    rest = min(share, 1 - share) * 100
+    places = min(max(1 - math.floor(math.log10(rest)), 1), 4) if rest > 0 else 0
+    return f"{share * 100:.{places}f} %"
+
+
+def p_value(value: float) -> str:
+    """Return how probable something is among equals.
+
+    >>> p_value(0.0421), p_value(1e-9)
+    ('0.042', '< 0.0001')
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    return "< 0.0001" if value < 0.0001 else f"{value:.2g}"
+
+
+def seconds(value: float) -> str:
+    """Return a duration with two or three digits.
+
+    >>> seconds(0.0123), seconds(4.56), seconds(250)
+    ('12 ms', '4.6 s', '250 s')
+    """
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < 100 else f"{value:.0f} s"
+
+
+def memory(n_bytes: int | None) -> str:
+    """Return an amount of memory.
+
+    >>> memory(12_345_678), memory(None)
+    ('12 MB', '–')
+    """
+    if n_bytes is None:
+        return UNKNOWN
+    return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

@@ -1,0 +1,154 @@
+"""The parts of a page that do not move: figures of all models, comparisons, worst errors, weights."""
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+
+from priory.lab.measures import Disagreement
+from priory.lab.report.compared import Compared, Pair
+from priory.lab.report.markup import Html, element, together
+from priory.lab.report.numbers import UNKNOWN, digits, figure, fixed, memory, p_value, percent, seconds
+from priory.lab.report.report import Judged, Report
+from priory.lab.run import Mistake, Weight
+
+N_DISAGREEMENTS = 50
+N_WEIGHTS = 15
+MINUS = "−"
+
+
+def table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, words: Collection[int] = (), name: str = ""
+) -> Html:
+    """Return a table in a box that scrolls by itself; the first cell of each row names the row.
+
+    `words` are the columns to align like words, others are numbers; `name` is for those who hear the page.
+    """
+    kinds = ["word" if number in words else None for number in range(len(head))]
+    header = element("tr", *(element("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
+    body = [
+        element(
+            "tr",
+            element("th", first, scope="row"),
+            *(element("td", cell, class_=kind) for cell, kind in zip(rest, kinds[1:], strict=True)),
+        )
+        for first, *rest in rows
+    ]
+    made = element("table", element("caption", caption), element("thead", header), element("tbody", *body))
+    return element("div", made, class_="scroll", tabindex="0", role="region", aria_label=name or caption)
+
+
+def figures_table(report: Report) -> Html:
+    """Models and their figures with intervals, what they took, and how they did on what they had learned."""
+    names = list(report.runs[0].summary.figures)
+    train = any(judged.run.train_error is not None for judged in report.runs)
+    head = ["model", *names, *(["train error"] if train else []), "learning", "predicting", "memory"]
+    return table(
+        "Figures of each model, with intervals that cover the truth in 95 of 100 cases",
+        head,
+        (_figures_row(judged, names, train) for judged in report.runs),
+    )
+
+
+def _figures_row(judged: Judged, names: Sequence[str], train: bool) -> list[str]:
+    run = judged.run
+    error = UNKNOWN if run.train_error is None else percent(run.train_error)
+    cells = [_with_interval(*figure(judged.summary.figures[name])) for name in names]
+    return [
+        run.model,
+        *cells,
+        *([error] if train else []),
+        seconds(run.seconds_learning),
+        seconds(run.seconds_predicting),
+        memory(run.peak_bytes),
+    ]
+
+
+def _with_interval(estimate: str, span: str) -> Html:
+    shown, around = (text.replace("-", MINUS) for text in (estimate, span))
+    return together(element("span", shown, class_="estimate"), element("span", around, class_="span"))
+
+
+def bars(caption: str, head: Sequence[str], rows: Sequence[tuple[str, float, str]], greatest: float) -> Html:
+    """Return features with bars that go right for the second class and left for the first."""
+    made = []
+    for feature, term, note in rows:
+        width = 0 if greatest == 0 else 50 * min(abs(term) / greatest, 1)
+        bar = element("span", class_=f"bar {'for' if term > 0 else 'against'}", style=f"--length:{width:.2f}%")
+        made.append([element("code", feature), f"{term:+.2f}".replace("-", "−"), bar, *([note] if note else [])])
+    return table(caption, head, made)
+
+
+def mistakes_part(judged: Judged) -> Html:
+    """The worst errors of a model, each with the reasons that are known."""
+    if not judged.mistakes:
+        return element("p", "No message was misjudged.", class_="quiet")
+    return element("ol", *(_mistake(judged, of) for of in judged.mistakes), class_="mistakes")
+
+
+def _mistake(judged: Judged, of: Mistake) -> Html:
+    said = judged.run.predictions
+    truth, likeliest = said.classes[said.truth[of.number]], said.classes[said.likeliest[of.number]]
+    probability = percent(float(said.probabilities[of.number].max()))
+    name = element("code", said.names[of.number], class_="name")
+    line = together(name, element("span", f"is {truth}, was {probability} {likeliest}", class_="verdict"))
+    if not of.reasons:
+        return element("li", element("p", line))
+    rows = [("prior", of.prior, ""), *((reason.feature, reason.term, "") for reason in of.reasons)]
+    greatest = max(abs(term) for _, term, _ in rows)
+    caption = f"What spoke for {said.classes[-1]} (+) and against it (−)" if len(said.classes) == 2 else "Reasons"
+    return element(
+        "li", element("details", element("summary", line), bars(caption, ["feature", "adds", ""], rows, greatest))
+    )
+
+
+def weights_part(judged: Judged) -> Html:
+    """The features that weigh most, for the second class and for the first."""
+    weights = [weight for weight in judged.run.weights if math.isfinite(weight.mean_term)]
+    by_term = sorted(weights, key=lambda weight: weight.mean_term)
+    against = [weight for weight in by_term[:N_WEIGHTS] if weight.mean_term < 0]
+    in_favour = [weight for weight in by_term[: -N_WEIGHTS - 1 : -1] if weight.mean_term > 0]
+    greatest = max((abs(weight.mean_term) for weight in weights), default=0.0)
+    classes = judged.run.predictions.classes
+    sides = [(in_favour, classes[-1]), (against, classes[0] if len(classes) == 2 else "the others")]
+    return element("div", *(_weights(of, name, greatest) for of, name in sides if of), class_="pair")
+
+
+def _weights(weights: Sequence[Weight], name: str, greatest: float) -> Html:
+    rows = [(weight.feature, weight.mean_term, f"{weight.n_examples:,}") for weight in weights]
+    return bars(f"Features that speak for {name}", ["feature", "adds", "", "messages"], rows, greatest)
+
+
+def comparisons_table(comparisons: Sequence[Compared]) -> Html:
+    """The differences between models, with intervals, and how probable one as great is among equals."""
+    head = ["models", "figure", "first", "second", "difference", "p-value", "test"]
+    return table("Differences on the same messages, first less second", head, map(_comparison, comparisons))
+
+
+def _comparison(of: Compared) -> list[str]:
+    places = digits(of.found.difference)
+    values = [fixed(of.found.one, places), fixed(of.found.two, places)]
+    return [
+        f"{of.one} and {of.two}",
+        of.figure,
+        *values,
+        _with_interval(*figure(of.found.difference)),
+        p_value(of.found.p_value),
+        of.found.test,
+    ]
+
+
+def disagreements_table(pair: Pair) -> Html:
+    """The messages about which two models say different things."""
+    caption = f"{pair.one} and {pair.two} disagree about {len(pair.found):,} messages"
+    if len(pair.found) > N_DISAGREEMENTS:
+        caption += f"; here are the {N_DISAGREEMENTS} with the greatest difference"
+    rows = map(_disagreement, pair.found[:N_DISAGREEMENTS])
+    made = table(caption, ["message", "is", f"{pair.one} says", f"{pair.two} says"], rows)
+    return element("details", element("summary", caption), made)
+
+
+def _disagreement(of: Disagreement) -> list[str]:
+    one, two = (
+        f"{said} ({percent(max(p))} sure)" if len(p) > 2 else f"{said} ({percent(p[-1])})"
+        for said, p in ((of.said_one, of.one), (of.said_two, of.two))
+    )
+    return [element("code", of.name), of.truth, one, two]

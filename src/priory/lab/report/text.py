@@ -1,0 +1,191 @@
+"""Shows a report in the terminal: the figures, what to believe of them, the errors and the weights."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from priory.lab.report.numbers import figure, memory, p_value, percent, seconds
+from priory.lab.report.report import Judged, Report
+from priory.lab.run import Mistake
+from priory.verdict import printable
+
+_FOR: Final = "#b8480f"
+_AGAINST: Final = "#2563a8"
+_BAR: Final = 20
+_FIRST_COLUMN: Final = 20
+_COLUMN: Final = 26
+_N_MISTAKES: Final = 5
+_N_REASONS: Final = 4
+_N_WEIGHTS: Final = 8
+_N_DISAGREEMENTS: Final = 5
+_HEIGHTS: Final = "▁▂▃▄▅▆▇█"
+
+
+def text(report: Report) -> "_Shown":
+    """Return what rich prints of a report, as wide as the terminal is; colours only where there is a terminal.
+
+    >>> from priory.decision import Costs
+    >>> from priory.lab.predictions import Predictions
+    >>> from priory.lab.run import Run
+    >>> seen = Predictions.of(["ham", "spam"], ["ham", "ham", "spam"], [[0.99, 0.01], [0.7, 0.3], [0.01, 0.99]])
+    >>> report = Report.of([Run("BernoulliNB", seen, "one look")], Costs(), title="Mail of 2024")
+    >>> Console(width=80).print(text(report))                                      # doctest: +ELLIPSIS
+    Mail of 2024
+    BernoulliNB · 3 messages: 2 ham, 1 spam · one look
+    ...
+    """
+    return _Shown(report)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shown:
+    report: Report
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        for number, part in enumerate(_parts(self.report, options.max_width)):
+            if number:
+                yield ""
+            yield part
+
+
+def _parts(report: Report, width: int) -> Iterator[RenderableType]:
+    yield _headline(report)
+    if report.lines:
+        yield Text("\n").join(Text(f"! {printable(line)}", "bold yellow") for line in report.lines)
+    n_fit = max(1, (width - _FIRST_COLUMN) // _COLUMN)
+    for begin in range(0, len(report.runs), n_fit):
+        yield _figures(report.runs[begin : begin + n_fit])
+    first = report.runs[0]
+    yield _confusion(first)
+    if len(first.drift) > 1:
+        yield _drift(first)
+    if report.comparisons:
+        yield _comparisons(report)
+    yield from _disagreements(report)
+    if first.mistakes:
+        yield _mistakes(first, width)
+    if first.run.weights:
+        yield _weights(first, width)
+
+
+def _headline(report: Report) -> Text:
+    return Text.assemble((printable(report.title), "bold"), "\n", (printable(report.subtitle), "dim"))
+
+
+def _titled(title: str, table: Table) -> Group:
+    return Group(Text(printable(title), "bold"), table)
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(Text(printable(column)), justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def _figures(runs: Sequence[Judged]) -> Group:
+    table = _plain_table("", *(judged.run.model for judged in runs))
+    for name in runs[0].summary.figures:
+        table.add_row(Text(printable(name)), *(_cell(*figure(judged.summary.figures[name])) for judged in runs))
+    if any(judged.run.train_error is not None for judged in runs):
+        errors = [judged.run.train_error for judged in runs]
+        table.add_row("train error", *("–" if error is None else percent(error) for error in errors))
+    table.add_row("learning", *(seconds(judged.run.seconds_learning) for judged in runs))
+    table.add_row("predicting", *(seconds(judged.run.seconds_predicting) for judged in runs))
+    table.add_row("memory", *(memory(judged.run.peak_bytes) for judged in runs))
+    return _titled("Figures, with 95 % intervals", table)
+
+
+def _cell(estimate: str, span: str) -> Text:
+    return Text.assemble(estimate, (f" ({span})" if span else "", "dim"))
+
+
+def _confusion(judged: Judged) -> Group:
+    found = judged.summary.confusion
+    table = _plain_table("is, said", *found.said)
+    for name, counts, shares in zip(found.classes, found.counts, found.by_row, strict=True):
+        cells = (_cell(f"{n:,}", percent(float(share))) for n, share in zip(counts, shares, strict=True))
+        table.add_row(Text(printable(name), "bold"), *cells)
+    return _titled(f"Confusion matrix of {judged.run.model}", table)
+
+
+def _drift(judged: Judged) -> Text:
+    """Errors over the order of messages, as a row of small bars."""
+    wrong = [window.wrong.estimate for window in judged.drift]
+    return Text.assemble(
+        ("Errors over the order of messages  ", "bold"), sparkline(wrong), f"  0 to {percent(max(wrong))}"
+    )
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Return numbers from 0 up as bars.
+
+    >>> sparkline([0, 1, 2, 4])
+    '▁▃▅█'
+    """
+    greatest = max(values) or 1
+    return "".join(_HEIGHTS[round(value / greatest * (len(_HEIGHTS) - 1))] for value in values)
+
+
+def _comparisons(report: Report) -> Group:
+    table = _plain_table("first and second", "figure", "difference", "p-value")
+    for of in report.comparisons:
+        table.add_row(
+            Text(printable(f"{of.one} and {of.two}")),
+            of.figure,
+            _cell(*figure(of.found.difference)),
+            f"{p_value(of.found.p_value)} ({of.found.test})",
+        )
+    return _titled("Comparisons, first less second", table)
+
+
+def _disagreements(report: Report) -> Iterator[Group]:
+    for pair in report.disagreements:
+        if pair.found:
+            table = _plain_table("message", "is", pair.one, pair.two)
+            for of in pair.found[:_N_DISAGREEMENTS]:
+                table.add_row(*(Text(printable(cell)) for cell in (of.name, of.truth, of.said_one, of.said_two)))
+            yield _titled(f"{pair.one} and {pair.two} disagree about {len(pair.found):,} messages, such as", table)
+
+
+def _mistakes(judged: Judged, width: int) -> RenderableType:
+    lines = [Text("Worst errors", "bold")]
+    for of in judged.mistakes[:_N_MISTAKES]:
+        lines += _mistake(judged, of, width)
+    return Text("\n").join(lines)
+
+
+def _mistake(judged: Judged, of: Mistake, width: int) -> Iterator[Text]:
+    said = judged.run.predictions
+    truth, likeliest = said.classes[said.truth[of.number]], said.classes[said.likeliest[of.number]]
+    probability = percent(float(said.probabilities[of.number].max()))
+    yield Text(printable(f"{said.names[of.number]}  is {truth}, was {probability} {likeliest}"))
+    for reason in of.reasons[:_N_REASONS]:
+        yield Text.assemble("  ", _term(reason.term), "  ", shortened(reason.feature, width - 12))
+
+
+def _term(term: float) -> tuple[str, str]:
+    return f"{term:+7.2f}", _FOR if term > 0 else _AGAINST
+
+
+def shortened(name: str, room: int) -> str:
+    """Return a name that is safe to print and fits."""
+    shown = printable(name)
+    return shown if len(shown) <= room else f"{shown[: max(room, 2) - 1]}…"
+
+
+def _weights(judged: Judged, width: int) -> Group:
+    table = Table.grid(padding=(0, 2))
+    by_term = sorted(judged.run.weights, key=lambda weight: -weight.mean_term)
+    shown = dict.fromkeys([*by_term[:_N_WEIGHTS], *by_term[-_N_WEIGHTS:]])
+    greatest = max(abs(weight.mean_term) for weight in shown) or 1
+    for weight in shown:
+        bar = Text("█" * round(_BAR * abs(weight.mean_term) / greatest), _term(weight.mean_term)[1])
+        name = shortened(weight.feature, width - _BAR - 24)
+        table.add_row(Text(name), Text(*_term(weight.mean_term)), bar, f"{weight.n_examples:,} messages")
+    return _titled("Feature weights", table)

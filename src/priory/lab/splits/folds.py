@@ -1,0 +1,97 @@
+"""Parts mail into what is learned and what is judged: shuffled once, then fixed, so that all models see the same.
+
+The error on examples that were learned says little; each fold keeps some apart to judge by. A fold is only as honest as
+its parts are independent: a copy of a message, or an answer that quotes it, must not be learned while it is judged.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priory.lab.error import LabError
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Folds:
+    """Fixed folds, to be given to scikit-learn as `cv`, to keep, and to find again by their digest.
+
+    All that a fold neither tests nor leaves out is learned, in `order`. So the first few of a training part, which a
+    learning curve takes, are a random few, or by time the oldest.
+
+    >>> two = Folds("two halves", np.array([2, 0, 3, 1]), (np.array([0, 1]), np.array([2, 3])), (np.empty(0, int),) * 2)
+    >>> [(train.tolist(), test.tolist()) for train, test in two.split()]
+    [([2, 3], [0, 1]), ([0, 1], [2, 3])]
+    >>> two
+    <Folds of 4 examples: two halves, 16203ebe>
+    """
+
+    description: str  #: for people: "5 folds, stratified, shuffled with seed 1"
+    order: Numbers  #: the numbers of all examples, as they are learned
+    tests: tuple[Numbers, ...]  #: of each fold, the examples that are judged
+    left_out: tuple[Numbers, ...]  #: of each fold, the examples that are neither learned nor judged
+
+    def __post_init__(self) -> None:
+        if not np.array_equal(np.sort(self.order), np.arange(len(self.order))):
+            raise LabError(f"the order of {len(self.order)} examples must have each number from 0 once")
+        for name in ("tests", "left_out"):
+            object.__setattr__(self, name, tuple(_fixed(numbers) for numbers in getattr(self, name)))
+        object.__setattr__(self, "order", _fixed(self.order))
+
+    @property
+    def n_examples(self) -> int:
+        """How many examples were parted."""
+        return len(self.order)
+
+    @property
+    def digest(self) -> str:
+        """Names the folds: it is the same if and only if the same examples are learned and tested in the same order."""
+        sha = hashlib.sha256(self.n_examples.to_bytes(8, "little"))
+        for part in (part for fold in self for part in fold):
+            sha.update(len(part).to_bytes(8, "little"))
+            sha.update(part.astype("<i8").tobytes())
+        return sha.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def __iter__(self) -> Iterator[tuple[Numbers, Numbers]]:
+        for test, left_out in zip(self.tests, self.left_out, strict=True):
+            learned = np.ones(self.n_examples, np.bool_)
+            learned[test] = learned[left_out] = False
+            yield self.order[learned[self.order]], test.copy()
+
+    def __repr__(self) -> str:
+        return f"<Folds of {self.n_examples} examples: {self.description}, {self.digest[:8]}>"
+
+    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[tuple[Numbers, Numbers]]:  # noqa: ARG002
+        """Yield what is learned and what is judged in each fold, as numbers of examples; all is fixed beforehand."""
+        self._check(X)
+        self._check(y)
+        yield from self
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        """Return how many folds there are."""
+        return len(self)
+
+    def _check(self, given: Any) -> None:
+        if given is None:
+            return
+        n_given = given.shape[0] if hasattr(given, "shape") else len(given)
+        if n_given != self.n_examples:
+            raise LabError(
+                f"these folds part {self.n_examples} examples, but {n_given} were given: make folds for these, or give "
+                "the examples they were made for"
+            )
+
+
+def _fixed(numbers: Any) -> Numbers:
+    """Return a copy that cannot be changed."""
+    copy = np.array(numbers, np.int64)
+    copy.setflags(write=False)
+    return copy

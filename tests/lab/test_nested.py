@@ -1,0 +1,206 @@
+"""Choosing is judged with the learning: what was seen when choosing is too low, and nested cross-validation is not."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from priory.bayes import BernoulliNB
+from priory.lab.error import LabError
+from priory.lab.measures import brier
+from priory.lab.nested import Choice, Inner, Nested, choose, nested
+from priory.lab.predictions import Predictions
+
+OUTER = StratifiedKFold(3, shuffle=True, random_state=1)
+
+
+class Noted(ClassifierMixin, BaseEstimator):
+    """A tree that notes how often it was fitted."""
+
+    n_fits = 0
+
+    def __init__(self, depth: int = 1) -> None:
+        self.depth = depth
+
+    def fit(self, X, y):
+        type(self).n_fits += 1
+        self.tree_ = DecisionTreeClassifier(max_depth=self.depth, random_state=0).fit(X, y)
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.tree_.predict_proba(X)
+
+
+@pytest.fixture
+def noise():
+    """Words that tell nothing about the labels."""
+    random = np.random.default_rng(0)
+    return random.random((120, 6)), np.where(np.arange(120) % 2, "spam", "ham")
+
+
+@pytest.fixture
+def mail():
+    """Twenty words, of which one is a good sign of spam."""
+    random = np.random.default_rng(1)
+    y = np.where(random.random(150) < 0.4, "spam", "ham")
+    X = (random.random((150, 20)) < 0.3).astype(float)
+    X[:, 0] = (y == "spam") ^ (random.random(150) < 0.1)
+    return X, y
+
+
+def test_twenty_depths_by_five_folds_fit_a_hundred_models(noise):
+    Noted.n_fits = 0
+    choose({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, *noise, Inner(n_folds=5))
+    assert Noted.n_fits == 100
+
+
+def test_nesting_fits_that_for_each_outer_fold_and_the_winner_once_more(noise):
+    Noted.n_fits = 0
+    found = nested({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, *noise, OUTER, Inner(n_folds=5))
+    assert Noted.n_fits == 3 * (100 + 1)
+    assert len(found.choices) == 3
+    assert all(len(choice.judged) == 20 for choice in found.choices)
+
+
+def test_the_error_of_equal_folds_is_the_average_of_their_errors():
+    """.1, .2, .2, .1, .2 average .16."""
+
+    class Told(ClassifierMixin, BaseEstimator):
+        """Says what the row says."""
+
+        def fit(self, X, y):  # noqa: ARG002
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict_proba(self, X):
+            return np.stack([1 - X[:, 0], X[:, 0]], axis=1)
+
+    y = np.array([0, 1] * 25)
+    splitter = StratifiedKFold(5, shuffle=True, random_state=0)
+    said, fold_errors = y.astype(float), []
+    for (_, test), n_wrong in zip(splitter.split(y, y), [1, 2, 2, 1, 2], strict=True):
+        said[test[:n_wrong]] = 1 - said[test[:n_wrong]]
+        fold_errors.append(n_wrong / len(test))
+    assert fold_errors == [0.1, 0.2, 0.2, 0.1, 0.2]
+    assert choose({"told": Told()}, said[:, None], y).judged == {"told": pytest.approx(0.16)}
+
+
+def test_nested_error_of_guessing_is_a_half_where_the_chosen_one_looks_better():
+    """Labels are noise, candidates many: the best looks better than guessing, the procedure is found out."""
+    seen, judged = [], []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        X, y = random.random((60, 12)), np.where(random.permutation(60) % 2, "spam", "ham")
+        candidates = {f"word {j}": make_pipeline(Only(j), BernoulliNB(binarize=0.5)) for j in range(12)}
+        found = nested(candidates, X, y, OUTER, Inner(n_folds=3, seed=seed))
+        seen += [choice.judged[choice.name] for choice in found.choices]
+        judged.append(found.predictions.errors.mean())
+    assert np.mean(seen) < 0.42
+    assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
+
+
+class Only(BaseEstimator):
+    """Leaves one column."""
+
+    def __init__(self, column: int = 0) -> None:
+        self.column = column
+
+    def fit(self, X, y=None):  # noqa: ARG002
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return X[:, [self.column]]
+
+
+def test_one_candidate_is_plain_cross_validation(mail):
+    X, y = mail
+    found = nested({"bernoulli": BernoulliNB()}, X, y, OUTER)
+    plain = cross_val_predict(BernoulliNB(), X, y, cv=OUTER, method="predict_proba")
+    assert np.abs(found.predictions.probabilities - plain).max() < 1e-12
+    assert (found.predictions.classes, found.warning) == (("ham", "spam"), None)
+
+
+def test_the_better_one_is_chosen_by_any_figure_and_on_sparse_rows(mail):
+    X, y = mail
+    candidates = {"certain": BernoulliNB(prior=[1, 0]), "fitted": BernoulliNB()}
+    inner = Inner(figure=lambda predictions: brier(predictions).estimate)
+    found = nested(candidates, csr_matrix(X), y, OUTER, inner, names=[f"inbox:{i}" for i in range(len(y))])
+    assert [choice.name for choice in found.choices] == ["fitted"] * 3
+    assert found.predictions.names[:2] == ("inbox:0", "inbox:1")
+    assert found.predictions.errors.mean() < 0.2
+
+
+def test_of_equals_the_first_named_wins(mail):
+    assert choose({"b": BernoulliNB(), "a": BernoulliNB()}, *mail).name == "b"
+
+
+def test_inner_folds_keep_groups_together(mail):
+    X, y = mail
+    groups = np.arange(len(y)) // 5
+    together = []
+
+    class Watching(BernoulliNB):
+        def fit(self, X, y):
+            together.append(set(X[:, 20].tolist()))
+            return super().fit(X[:, :20], y)
+
+        def predict_log_proba(self, X):
+            assert not together[-1] & set(X[:, 20].tolist())
+            return super().predict_log_proba(X[:, :20])
+
+    choose({"one": Watching()}, np.column_stack([X, groups]), y, groups=groups)
+    assert len(together) == 5
+
+
+def test_an_example_that_several_folds_test_is_predicted_as_often(mail):
+    X, y = mail
+    found = nested({"bernoulli": BernoulliNB()}, X, y, ShuffleSplit(4, test_size=50, random_state=0))
+    assert len(found.predictions) == 200
+    numbers = [int(name.removeprefix("row ")) for name in found.predictions.names]
+    assert numbers == sorted(numbers)
+
+
+def test_winners_that_differ_are_warned_of():
+    said = Predictions.of(["ham", "spam"], ["ham"], [[1.0, 0.0]])
+    choices = tuple(Choice(name, {}) for name in ("tree", "bernoulli", "tree"))
+    assert Nested(said, choices).warning == (
+        "the winner differs between the 3 outer folds (tree in 2, bernoulli in 1): so much mail hardly tells the "
+        "candidates apart; the error is that of choosing among them, not that of any one"
+    )
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), make_pipeline(MaxAbsScaler(), LinearSVC())])
+def test_a_model_without_probabilities_is_refused_with_the_remedy(mail, model):
+    with pytest.raises(LabError, match=r"svm \(LinearSVC\) gives no probabilities: wrap it, CalibratedClassifierCV\("):
+        nested({"svm": model}, *mail, OUTER)
+    assert nested({"svm": CalibratedClassifierCV(LinearSVC(), cv=3)}, *mail, OUTER).predictions.errors.mean() < 0.3
+
+
+def test_bad_input_is_named(mail):
+    X, y = mail
+    with pytest.raises(LabError, match="no candidates: name one model at least"):
+        nested({}, X, y, OUTER)
+    with pytest.raises(LabError, match="all 150 examples are ham: it takes two classes"):
+        choose({"bernoulli": BernoulliNB()}, X, ["ham"] * 150)
+    with pytest.raises(LabError, match="there are no examples: it takes two classes"):
+        choose({"bernoulli": BernoulliNB()}, X[:0], y[:0])
+    few = ["spam"] * 3 + ["ham"] * 147
+    with pytest.raises(LabError, match="spam has 3 examples to learn and there are 5 inner folds: take fewer folds"):
+        choose({"bernoulli": BernoulliNB()}, X, few)
+    with pytest.raises(LabError, match="an outer fold has no spam to learn from: take fewer folds, or stratified ones"):
+        nested({"bernoulli": BernoulliNB()}, X, few, KFold(2))
+    with pytest.raises(LabError, match="the outer splitter has no folds"):
+        nested({"bernoulli": BernoulliNB()}, X, y, NoFolds())
+
+
+class NoFolds:
+    def split(self, X, y=None, groups=None):  # noqa: ARG002
+        return iter([])
