@@ -89,7 +89,9 @@ def test_equal_densities_leave_the_prior() -> None:
 def test_what_is_no_density_is_named() -> None:
     with pytest.raises(LabError, match="two classes or more; 1 densities were given"):
         of_densities([stats.norm()])
-    with pytest.raises(LabError, match=r"density 1 is neither a continuous distribution of scipy\.stats nor a function"):
+    with pytest.raises(
+        LabError, match=r"density 1 is neither a continuous distribution of scipy\.stats nor a function"
+    ):
         of_densities([stats.norm(), stats.binom(3, 0.5)])
     with pytest.raises(LabError, match="density 1 is a function: give the finite `support`"):
         of_densities([stats.norm(), stats.norm().pdf])

@@ -16,7 +16,7 @@ from priory.decision import Costs
 from priory.features import KINDS
 from priory.features.vectorizer import MailVectorizer
 from priory.lab.error import LabError
-from priory.lab.exclusion import exclusion, kind_columns, one_at_a_time
+from priory.lab.exclusion import Exclusion, exclusion, kind_columns, one_at_a_time
 from priory.lab.measures import cost_per_example, mcnemar
 from priory.lab.out_of_fold import out_of_fold
 from priory.lab.predictions import Predictions
@@ -65,7 +65,9 @@ def test_the_difference_is_that_of_two_runs_on_the_same_folds() -> None:
     assert found.cost_lost is not None
     assert found.cost_lost.estimate == pytest.approx(prices[0] - prices[1])
     assert found.cost_lost.low < found.cost_lost.estimate < found.cost_lost.high
-    assert (found.n_columns, found.name) == (2, "religion, hospital")
+    assert found.name == "religion, hospital"
+    again = Exclusion.between("religion, hospital", *runs, COSTS)
+    assert (again.errors, again.cost_lost, again.proxies) == (found.errors, found.cost_lost, ())
 
 
 def test_names_and_numbers_mean_the_same_columns() -> None:
@@ -154,7 +156,6 @@ def test_kinds_of_mail_features_can_be_left_out() -> None:
     groups = {kind: kind_columns(kind, bits=8) for kind in ("word", "header")}
     found = one_at_a_time(BernoulliNB(), rows, labels, groups=groups)
     assert {each.name for each in found} == {"word", "header"}
-    assert [each.n_columns for each in found] == [256, 256]
     whole = exclusion(BernoulliNB(), rows, labels, excluded=kind_columns("word", bits=8))
     assert whole.name == "256 columns"
     assert whole.proxies == ()

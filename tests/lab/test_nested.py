@@ -75,7 +75,7 @@ def test_the_error_of_equal_folds_is_the_average_of_their_errors():
     class Told(ClassifierMixin, BaseEstimator):
         """Says what the row says."""
 
-        def fit(self, X, y):  # noqa: ARG002
+        def fit(self, X, y):
             self.classes_ = np.unique(y)
             return self
 
@@ -112,7 +112,7 @@ class Only(BaseEstimator):
     def __init__(self, column: int = 0) -> None:
         self.column = column
 
-    def fit(self, X, y=None):  # noqa: ARG002
+    def fit(self, X, y=None):
         self.fitted_ = True
         return self
 
@@ -202,5 +202,5 @@ def test_bad_input_is_named(mail):
 
 
 class NoFolds:
-    def split(self, X, y=None, groups=None):  # noqa: ARG002
+    def split(self, X, y=None, groups=None):
         return iter([])

@@ -42,7 +42,7 @@ def test_with_three_classes_it_is_two_thirds(model) -> None:
 class Parity(ClassifierMixin, BaseEstimator):
     """Says whatever a fixed function of lesson and row gives: no classifier at all, and no worse than others."""
 
-    def fit(self, X, y):  # noqa: ARG002
+    def fit(self, X, y):
         self.lesson = int(np.dot(np.arange(1, len(y) + 1), y))
         return self
 
@@ -129,7 +129,7 @@ def test_a_lesson_of_one_class_is_believed() -> None:
 
 
 class Broken(BaseEstimator):
-    def fit(self, X, y):  # noqa: ARG002
+    def fit(self, X, y):
         raise ValueError("out of order")
 
 

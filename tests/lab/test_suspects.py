@@ -107,11 +107,21 @@ def test_the_rest_tells_when_to_stop() -> None:
 
 
 def test_what_is_held_impossible_is_the_first_suspect() -> None:
-    p = [[0.999, 0.001], [0.9, 0.1], [0.1, 0.9], [0.001, 0.999]] * 20
-    said = Predictions.of(HAM_SPAM, ["ham", "ham", "spam", "spam"] * 20 + ["ham"], [*p, [0.0, 1.0]])
-    first = suspects(said).first(1)[0]
+    p = expit(np.linspace(-9, 9, 80))
+    said = np.column_stack([1 - p, p]).tolist()
+    mail = Predictions.of(HAM_SPAM, ["ham"] * 40 + ["spam"] * 40 + ["ham"], [*said, [0.0, 1.0]])
+    first = suspects(mail).first(1)[0]
     assert (first.number, first.name, first.label, first.rather) == (80, "row 80", "ham", "spam")
     assert first.probability > 0.9
+
+
+def test_a_classifier_that_says_yes_and_no_needs_the_share_of_slips() -> None:
+    said = Predictions.of(HAM_SPAM, ["ham"] * 50 + ["spam"] * 50, [[1.0, 0.0]] * 52 + [[0.0, 1.0]] * 48)
+    with pytest.raises(LabError, match="says 2 different things only, so its mistakes cannot be told from slips"):
+        suspects(said)
+    found = suspects(said, slip_rate=0.01)
+    assert found.order[:2].tolist() == [50, 51]
+    assert found.expected_wrong() == pytest.approx(1, abs=0.5)
 
 
 @pytest.mark.parametrize("slip_rate", [None, 0.05])

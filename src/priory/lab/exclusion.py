@@ -12,7 +12,7 @@ occupation and hours.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,12 +40,17 @@ class Exclusion:
     """
 
     name: str
-    n_columns: int
     errors: Comparison  #: share of errors: `one` without the features, `two` with them
     cost_lost: Interval | None  #: per example; None if no costs were given
-    proxies: tuple[Proxy, ...]  #: empty where not looked at
-    with_features: Predictions
     without: Predictions
+    with_features: Predictions
+    proxies: tuple[Proxy, ...] = ()  #: empty where not looked at
+
+    @classmethod
+    def between(cls, name: str, without: Predictions, with_features: Predictions, costs: Costs | None) -> Self:
+        """Compare two runs over the same examples: without what is named, and with it."""
+        lost = None if costs is None else _cost_lost(without, with_features, costs)
+        return cls(name, mcnemar(without, with_features), lost, without, with_features)
 
     def __str__(self) -> str:
         found, percent, cost = self.errors, self.errors.difference.times(100), self.cost_lost
@@ -129,7 +134,7 @@ class _Question:
     complete: Predictions
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: ArrayLike, costs: Costs | None, folds: Any) -> "_Question":
+    def of(cls, model: Any, X: Any, y: ArrayLike, costs: Costs | None, folds: Any) -> Self:
         labels = np.asarray(y)
         if np.shape(X)[0] != len(labels):
             raise LabError(f"{np.shape(X)[0]} rows and {len(labels)} labels do not belong together")
@@ -142,16 +147,12 @@ class _Question:
         columns, names = _columns(self.X, excluded)
         kept = _safe_indexing(self.X, np.setdiff1d(np.arange(np.shape(self.X)[1]), columns), axis=1)
         partly = out_of_fold(self.model, kept, self.y, folds=self.folds, classes=self.order)
-        looked_at = columns if look and len(columns) <= MOST_PROXIES else columns[:0]
-        return Exclusion(
-            name=", ".join(names) if len(names) <= MOST_PROXIES else f"{len(names)} columns",
-            n_columns=len(columns),
-            errors=mcnemar(partly, self.complete),
-            cost_lost=None if self.costs is None else _cost_lost(partly, self.complete, self.costs),
-            proxies=proxies(self.model, self.X, kept, dict(zip(looked_at.tolist(), names, strict=False))),
-            with_features=self.complete,
-            without=partly,
-        )
+        name = ", ".join(names) if len(names) <= MOST_PROXIES else f"{len(names)} columns"
+        found = Exclusion.between(name, partly, self.complete, self.costs)
+        if not look or len(names) > MOST_PROXIES:
+            return found
+        given_away = proxies(self.model, self.X, kept, dict(zip(columns.tolist(), names, strict=True)))
+        return replace(found, proxies=given_away)
 
 
 def _order(labels: NDArray[Any], costs: Costs) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -154,8 +154,26 @@ def _mistake(facts: Mapping[str, Any]) -> Mistake:
 
 
 def digest_of(question: Any) -> str:
-    """Return a name for a question, the same whenever the same is asked of the same sources."""
-    return hashlib.sha256(f"{joblib.hash(question)} {sources()}".encode()).hexdigest()
+    """Return a name for a question, the same whenever the same is asked of the same sources.
+
+    >>> from priory.bayes import BernoulliNB
+    >>> digest_of(BernoulliNB()) == digest_of(BernoulliNB()) != digest_of(BernoulliNB(alpha=2.0))
+    True
+    """
+    return hashlib.sha256(f"{joblib.hash(_ordered(question))} {sources()}".encode()).hexdigest()
+
+
+def _ordered(value: Any) -> Any:
+    """Write out models and values by their settings, sets in order: as they lie in memory they differ each day."""
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return f"{type(value).__module__}.{type(value).__qualname__}", _ordered(value.get_params(deep=False))
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value).__qualname__, [(field.name, _ordered(getattr(value, field.name))) for field in fields(value)]
+    if isinstance(value, Mapping):
+        return [(str(key), _ordered(value[key])) for key in sorted(value, key=str)]
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return [_ordered(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 @lru_cache(maxsize=1)

@@ -76,6 +76,10 @@ class Mail:
             sha.update(np.ascontiguousarray(part).data)
         return sha.hexdigest()
 
+    def by_time(self) -> "Mail":
+        """Return the messages in the order in which they came; those that do not say when come first."""
+        return self.take(by_time(self.times))
+
     def take(self, which: Any) -> "Mail":
         """Return some of the messages, given by numbers or a mask."""
         numbers = np.arange(len(self))[which]
@@ -94,3 +98,13 @@ class Mail:
             self.times[numbers],
             self.bits,
         )
+
+
+def by_time(times: Sequence[float] | NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the numbers of messages in the order of their times; what has none (NaN) comes first.
+
+    >>> by_time([3.0, 1.0, np.nan]).tolist()
+    [2, 1, 0]
+    """
+    known = np.asarray(times, np.float64)
+    return np.argsort(np.where(np.isnan(known), -np.inf, known), kind="stable")

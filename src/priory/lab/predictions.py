@@ -62,11 +62,12 @@ class Predictions:
             raise LabError(
                 f"probabilities are from 0 to 1, but {np.nanmin(given):g} to {np.nanmax(given):g} were given"
             )
-        off = np.flatnonzero(np.abs(given.sum(axis=-1) - 1) > 1e-6) if given.ndim == 2 else []
-        if len(off):
+        sums = given.sum(axis=-1)
+        off = np.flatnonzero(np.abs(sums - 1) > 1e-6)
+        if given.ndim == 2 and len(off):
             raise LabError(
-                f"the probabilities of an example sum to 1, but those of {len(off)} of {len(given)} do not, the first is "
-                f"row {off[0]} with {given[off[0]].sum():g}: divide each row by its sum"
+                f"the probabilities of an example sum to 1, but those of {len(off)} of {len(given)} do not, the first "
+                f"is row {off[0]} with {sums[off[0]]:g}: divide each row by its sum"
             )
         with np.errstate(divide="ignore"):
             logs = np.log(given)

@@ -33,8 +33,8 @@ from priory.lab.predictions import Predictions
 Floats = NDArray[np.float64]
 _PRIOR_SLIPS: Final = 1.0
 _PRIOR_LABELS: Final = 100.0
-_IMPOSSIBLE: Final = -700.0  #: stands for log 0, unless something that is possible has less
 _MOST_SLIPS: Final = 0.4
+_FEW_LEVELS: Final = 10
 _N_STARTS: Final = (
     2  #: the surprise has several valleys: one believes the classifier and blames people for its mistakes
 )
@@ -90,8 +90,9 @@ def suspects(predictions: Predictions, *, slip_rate: float | None = None, groups
     """Rank labels by how probable it is that they are wrong.
 
     `predictions` must be about examples that the classifier had not learned, as from cross-validation or replay: of
-    what it has learned, slips and all, it thinks too well. `slip_rate` is estimated if not given. `groups` gives
-    near-copies the same number (`priory.lab.splits.near_duplicates`).
+    what it has learned, slips and all, it thinks too well. `slip_rate` is estimated if not given, for which the
+    classifier must be more or less sure; one that says yes and no is not enough. `groups` gives near-copies the same
+    number (`priory.lab.splits.near_duplicates`).
 
     >>> log_odds = np.linspace(-9, 9, 300)                       # of spam
     >>> truth = log_odds + 2 * np.sin(np.arange(300)) > 0        # the classifier errs where it is in doubt
@@ -105,6 +106,12 @@ def suspects(predictions: Predictions, *, slip_rate: float | None = None, groups
         raise LabError(f"the share of slips lies between 0 and 0.5, not at {slip_rate}")
     if len(np.unique(predictions.truth)) < 2:
         raise LabError(f"all {len(predictions)} labels are the same: no label can look wrong beside no other")
+    n_levels = len(np.unique(predictions.log_probabilities, axis=0))
+    if slip_rate is None and n_levels < _FEW_LEVELS:
+        raise LabError(
+            f"the classifier says {n_levels} different things only, so its mistakes cannot be told from slips of people: "
+            "use one that says how sure it is, or give the share of slips"
+        )
     question = _Question.of(predictions, groups)
     fitted = question.fitted(slip_rate)
     log_odds, rather = question.slips(fitted)
@@ -149,7 +156,8 @@ class _Question:
             raise LabError(f"{len(said)} examples need a group number each; groups have the shape {given.shape}")
         group = np.unique(given, return_inverse=True)[1]
         logs = said.log_probabilities
-        finite = np.maximum(logs, min(_IMPOSSIBLE, float(logs[np.isfinite(logs)].min(initial=0))))
+        least = float(logs[np.isfinite(logs)].min(initial=0))
+        finite = np.maximum(logs, least - 1)  # log 0 is beyond the least that is possible: a forest's zero is no proof
         n_labelled = np.array([np.bincount(group, said.truth == k) for k in range(said.n_classes)]).T
         sums = np.array([np.bincount(group, column) for column in finite.T]).T
         return cls(sums / n_labelled.sum(axis=1, keepdims=True), n_labelled, said.truth, group)

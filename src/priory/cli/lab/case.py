@@ -58,9 +58,10 @@ class Case:
 
     @classmethod
     def read(cls, found: Source, bench: Bench) -> Self:
-        """Read all of the mail."""
+        """Read all of the mail, in the order in which it came."""
         with bench.progress("reading", found.n_messages) as progressed:
-            return cls(found, Mail.of(counted(found.read(bench.jobs), progressed), found.bits), bench)
+            mail = Mail.of(counted(found.read(bench.jobs), progressed), found.bits)
+        return cls(found, mail if found.in_order else mail.by_time(), bench)
 
     def without(self, seal: Path | None) -> Self:
         """Leave out what is sealed."""

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
-from priory.cli.lab.source import Source, by_time, counted
+from priory.cli.lab.source import Source, counted, in_order
 from priory.cli.options import Problem
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude
@@ -56,7 +56,7 @@ def replayed(
     seen, start = _Seen(), time.perf_counter()
     with bench.progress("replaying", found.n_messages) as progressed:
         read = found.read(bench.jobs)
-        mail = seen.noted(read if found.in_order else by_time(read))
+        mail = seen.noted(read if found.in_order else in_order(read))
         learners = {name: partial(learner_named, name, options) for name in models}
         checkpoint = Checkpoint(kept.load_so_far, kept.save_so_far)
         runs = replay(counted(mail, progressed), learners, options.labels, feedback, checkpoint)

@@ -6,12 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from priory.cli.options import Problem, read_options
 from priory.corpus import Corpus, CorpusError, Labelled, read, read_index
 from priory.filter import Filter, Options
 from priory.lab.example import Example, examples, lessons
+from priory.lab.mail import by_time
 
 T = TypeVar("T")
 _MOST_KEPT = 64 * 1024  #: bytes of a message that is kept while messages are put in order
@@ -86,14 +85,13 @@ def _from_journal(home: Path, options: Options) -> Source:
     return Source(f"what {home} was taught", options, bits, n, True, reading, None)
 
 
-def by_time(mail: Iterable[Example]) -> list[Example]:
+def in_order(mail: Iterable[Example]) -> list[Example]:
     """Put messages in the order in which they came; those that do not say when come first.
 
     All are in memory for that, so large ones are kept by their features alone, and will have no reasons.
     """
     kept = [each if each.raw is None or len(each.raw) <= _MOST_KEPT else replace(each, raw=None) for each in mail]
-    times = np.array([each.time for each in kept])
-    return [kept[i] for i in np.argsort(np.where(np.isnan(times), -np.inf, times), kind="stable")]
+    return [kept[i] for i in by_time([each.time for each in kept])]
 
 
 def counted(things: Iterable[T], progressed: Callable[[int], None]) -> Iterator[T]:

@@ -74,8 +74,8 @@ function costTable(state, data, { element, redraw }) {
   const inputs = [...cells, element("cost-unsure")];
 
   function read(input) {
-    if (input.value !== "" && !input.validity.valid) return;
     const { said, truth } = input.dataset;
+    if (!input.validity.valid || (input.value === "" && said !== undefined)) return;
     if (said === undefined) state.costs.unsure = input.value === "" ? Infinity : Number(input.value);
     else state.costs.matrix[said][truth] = Number(input.value);
     redraw();

@@ -139,7 +139,7 @@ def _comparisons(report: Report) -> list[Html]:
         _section(
             "Comparisons",
             comparisons_table(report.comparisons),
-            *(disagreements_table(pair) for pair in report.disagreements if pair.found),
+            *(disagreements_table(pair, report.classes) for pair in report.disagreements if pair.found),
         )
     ]
 

@@ -72,9 +72,8 @@ const plots = (() => {
     const traces = curves(c, runs, chosen, (run) => run.curves[about].precision_recall, (x) => x);
     const known = operatingPoints.filter((p) => Number.isFinite(p.precision));
     const points = pointTraces(c, known.map((p) => ({ ...p, x: p.recall, y: p.precision })));
-    const seen = runs.flatMap((run) => run.curves[about].precision_recall.y.filter((_, i) =>
-      run.curves[about].precision_recall.x[i] > 0.05));
-    const lowest = Math.min(...seen, ...points.map((point) => point.y[0]), 0.98);
+    const found = [...traces, ...points].flatMap(({ x, y }) => y.filter((_, i) => x[i] > 0.05));
+    const lowest = found.reduce((low, y) => Math.min(low, y), 0.98);
     return { data: [...traces, ...points],
       layout: layout(c, axis(c, `recall: ${names.about} caught`, { range: [-0.02, 1.02], tickformat: ".0%" }),
         axis(c, "precision", { range: [lowest - 0.05 * (1 - lowest), 1 + 0.04 * (1 - lowest)], tickformat: "~%" })) };
@@ -112,7 +111,7 @@ const plots = (() => {
   function cost(c, view) {
     const { reach, names, at, costCurve, costPerMessage } = view;
     const xs = Array.from(costCurve.thresholds, (t) => stretch(within(reach, t)));
-    const least = Math.min(...[costPerMessage, ...costCurve.costs].filter((y) => y > 0));
+    const least = costCurve.costs.reduce((low, y) => (y > 0 ? Math.min(low, y) : low), costPerMessage || Infinity);
     const shown = (y) => Math.max(y, least / 2); // nothing has no place on a logarithmic axis
     const ys = Array.from(costCurve.costs, shown);
     const keep = thinned(xs, ys, 600);

@@ -23,7 +23,9 @@ def table(
     `words` are the columns to align like words, others are numbers; `name` is for those who hear the page.
     """
     kinds = ["word" if number in words else None for number in range(len(head))]
-    header = element("tr", *(element("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True)))
+    header = element(
+        "tr", *(element("th", cell, scope="col", class_=kind) for cell, kind in zip(head, kinds, strict=True))
+    )
     body = [
         element(
             "tr",
@@ -42,9 +44,10 @@ def figures_table(report: Report) -> Html:
     train = any(judged.run.train_error is not None for judged in report.runs)
     head = ["model", *names, *(["train error"] if train else []), "learning", "predicting", "memory"]
     return table(
-        "Figures of each model, with intervals that cover the truth in 95 of 100 cases",
+        "With 95 % intervals",
         head,
         (_figures_row(judged, names, train) for judged in report.runs),
+        name="Figures of each model",
     )
 
 
@@ -67,14 +70,27 @@ def _with_interval(estimate: str, span: str) -> Html:
     return together(element("span", shown, class_="estimate"), element("span", around, class_="span"))
 
 
-def bars(caption: str, head: Sequence[str], rows: Sequence[tuple[str, float, str]], greatest: float) -> Html:
-    """Return features with bars that go right for the second class and left for the first."""
-    made = []
-    for feature, term, note in rows:
-        width = 0 if greatest == 0 else 50 * min(abs(term) / greatest, 1)
-        bar = element("span", class_=f"bar {'for' if term > 0 else 'against'}", style=f"--length:{width:.2f}%")
-        made.append([element("code", feature), f"{term:+.2f}".replace("-", "−"), bar, *([note] if note else [])])
+def bars(
+    caption: str,
+    rows: Sequence[tuple[str, float]],
+    greatest: float,
+    *,
+    messages: Sequence[int] = (),
+    side: str = "both",
+) -> Html:
+    """Return features with bars, which go right for the second class and left for the first; or all one way."""
+    head = ["feature", "log-odds", *(["messages"] if messages else [])]
+    made: list[list[str]] = [[element("code", feature), _bar(term, greatest, side)] for feature, term in rows]
+    for row, n in zip(made, messages, strict=False):
+        row.append(f"{n:,}")
     return table(caption, head, made)
+
+
+def _bar(term: float, greatest: float, side: str) -> Html:
+    length = 100 * abs(term) / greatest if greatest else 0.0
+    kind = f"bar {side} {'for' if term > 0 else 'against'}"
+    number = element("span", f"{term:+.2f}".replace("-", MINUS))
+    return element("span", element("span", class_=kind, style=f"--length:{length:.2f}%"), number, class_="adds")
 
 
 def mistakes_part(judged: Judged) -> Html:
@@ -92,12 +108,10 @@ def _mistake(judged: Judged, of: Mistake) -> Html:
     line = together(name, element("span", f"is {truth}, was {probability} {likeliest}", class_="verdict"))
     if not of.reasons:
         return element("li", element("p", line))
-    rows = [("prior", of.prior, ""), *((reason.feature, reason.term, "") for reason in of.reasons)]
-    greatest = max(abs(term) for _, term, _ in rows)
+    rows = [("prior", of.prior), *((reason.feature, reason.term) for reason in of.reasons)]
+    greatest = max(abs(term) for _, term in rows)
     caption = f"What spoke for {said.classes[-1]} (+) and against it (−)" if len(said.classes) == 2 else "Reasons"
-    return element(
-        "li", element("details", element("summary", line), bars(caption, ["feature", "adds", ""], rows, greatest))
-    )
+    return element("li", element("details", element("summary", line), bars(caption, rows, greatest)))
 
 
 def weights_part(judged: Judged) -> Html:
@@ -113,14 +127,16 @@ def weights_part(judged: Judged) -> Html:
 
 
 def _weights(weights: Sequence[Weight], name: str, greatest: float) -> Html:
-    rows = [(weight.feature, weight.mean_term, f"{weight.n_examples:,}") for weight in weights]
-    return bars(f"Features that speak for {name}", ["feature", "adds", "", "messages"], rows, greatest)
+    rows = [(weight.feature, weight.mean_term) for weight in weights]
+    counts = [weight.n_examples for weight in weights]
+    return bars(f"Features that speak for {name}", rows, greatest, messages=counts, side="one")
 
 
 def comparisons_table(comparisons: Sequence[Compared]) -> Html:
     """The differences between models, with intervals, and how probable one as great is among equals."""
     head = ["models", "figure", "first", "second", "difference", "p-value", "test"]
-    return table("Differences on the same messages, first less second", head, map(_comparison, comparisons))
+    rows = map(_comparison, comparisons)
+    return table("Differences on the same messages, first less second", head, rows, words=(0, 1, 6))
 
 
 def _comparison(of: Compared) -> list[str]:
@@ -136,19 +152,21 @@ def _comparison(of: Compared) -> list[str]:
     ]
 
 
-def disagreements_table(pair: Pair) -> Html:
+def disagreements_table(pair: Pair, classes: Sequence[str]) -> Html:
     """The messages about which two models say different things."""
-    caption = f"{pair.one} and {pair.two} disagree about {len(pair.found):,} messages"
+    title = f"{pair.one} and {pair.two} disagree about {len(pair.found):,} messages"
     if len(pair.found) > N_DISAGREEMENTS:
-        caption += f"; here are the {N_DISAGREEMENTS} with the greatest difference"
+        title += f"; here are the {N_DISAGREEMENTS} with the greatest difference"
+    about = classes[1] if len(classes) == 2 else "the most probable class"
+    head = ["message", "is", f"{pair.one} says", f"{pair.two} says"]
     rows = map(_disagreement, pair.found[:N_DISAGREEMENTS])
-    made = table(caption, ["message", "is", f"{pair.one} says", f"{pair.two} says"], rows)
-    return element("details", element("summary", caption), made)
+    made = table(f"With the probability of {about}", head, rows, words=(0, 1, 2, 3), name=title)
+    return element("details", element("summary", title), made)
 
 
 def _disagreement(of: Disagreement) -> list[str]:
     one, two = (
-        f"{said} ({percent(max(p))} sure)" if len(p) > 2 else f"{said} ({percent(p[-1])})"
+        f"{said} ({percent(p[1] if len(p) == 2 else max(p))})"
         for said, p in ((of.said_one, of.one), (of.said_two, of.two))
     )
     return [element("code", of.name), of.truth, one, two]

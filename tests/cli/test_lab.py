@@ -1,0 +1,292 @@
+"""The workbench's commands as a person runs them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from priory.cli.lab import app
+from priory.cli.lab.options import By
+from priory.demo import draw
+from priory.lab.mail_folds import WAYS
+
+PRIORY = str(Path(sys.executable).with_name("priory"))
+
+
+def lab(*arguments: object, home: Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PRIORY_HOME": str(home), "COLUMNS": "100", "PYTHONPATH": str(cwd or "")}
+    command = [PRIORY, "lab", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False, timeout=300)
+
+
+def found(*arguments: object, home: Path, cwd: Path | None = None):
+    done = lab(*arguments, "--json", home=home, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def inbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of three hundred messages; the label of the sixth ham and the sixth spam is wrong."""
+    folder = tmp_path_factory.mktemp("inbox")
+    lines, n = [], {"ham": 0, "spam": 0}
+    for i, drawn in enumerate(draw(300, seed=8)):
+        n[drawn.label] += 1
+        label = {"ham": "spam", "spam": "ham"}[drawn.label] if n[drawn.label] == 60 else drawn.label
+        place = folder / label
+        place.mkdir(exist_ok=True)
+        (place / f"{i}.eml").write_bytes(drawn.raw)
+        lines.append(f"{label} {label}/{i}.eml\n")
+    (folder / "index").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def home(inbox: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    for label in ("ham", "spam"):
+        subprocess.run([PRIORY, "learn", label, inbox / label, "--home", home], check=True, capture_output=True)
+    return home
+
+
+def test_replay_gives_the_figures_of_trec_and_the_speed(inbox, tmp_path):
+    replayed = found("replay", "--index", inbox / "index", home=tmp_path)
+    [run] = replayed["runs"]
+    for figure in ("1-ROCA%", "h=0.1%", "lam%", "ECE%"):
+        assert run["figures"][figure]["low"] <= run["figures"][figure]["estimate"] <= run["figures"][figure]["high"]
+    assert replayed["messages"] == 300
+    assert replayed["messages_per_second"] == pytest.approx(300 / replayed["seconds"])
+    assert run["figures"]["AUC"]["estimate"] > 0.85
+    assert run["protocol"] == "replay in order, feedback at once"
+
+
+def test_replay_of_folders_is_in_order_of_time_and_so_equals_that_of_the_index(inbox, tmp_path):
+    by_index = found("replay", "--index", inbox / "index", home=tmp_path)
+    by_time = found("replay", f"ham={inbox / 'ham'}", f"spam={inbox / 'spam'}", home=tmp_path)
+    assert by_time["runs"][0]["figures"] == by_index["runs"][0]["figures"]
+
+
+def test_replay_with_bad_feedback_is_worse_and_says_so(inbox, tmp_path):
+    options = ("--delay", 20, "--share", 0.5, "--flip", 0.3)
+    replayed = found("replay", "--index", inbox / "index", *options, "--weight", "gram=0", home=tmp_path)
+    [run] = replayed["runs"]
+    assert run["protocol"].endswith("feedback 20 messages later for 50 % of the messages, 30 % of it wrong")
+    best = found("replay", "--index", inbox / "index", home=tmp_path)["runs"][0]
+    assert run["figures"]["AUC"]["estimate"] < best["figures"]["AUC"]["estimate"]
+
+
+def test_an_interrupted_replay_goes_on(inbox, tmp_path):
+    many = tmp_path / "index"
+    many.write_text("".join(f"{label} {inbox / label / file}\n" for label, file in _repeated(inbox, 20)))
+    environment = {**os.environ, "PRIORY_HOME": str(tmp_path)}
+    process = subprocess.Popen([PRIORY, "lab", "replay", "--index", many], env=environment, stderr=subprocess.PIPE)
+    while not list((tmp_path / "lab").glob("replay-*/so-far-*.npz")) and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    replayed = found("replay", "--index", many, home=tmp_path)
+    assert replayed["messages"] == 6000
+    assert not list((tmp_path / "lab").glob("replay-*/so-far-*.npz"))
+    whole = found("replay", "--index", many, "--fresh", home=tmp_path)
+    assert replayed["runs"][0]["figures"] == whole["runs"][0]["figures"]
+
+
+def _repeated(inbox: Path, times: int) -> list[list[str]]:
+    entries = [line.split()[1].split("/") for line in (inbox / "index").read_text().splitlines()]
+    return entries * times
+
+
+def test_the_filter_is_judged_on_what_it_was_taught(home):
+    judged = found("evaluate", home=home)
+    [run] = judged["runs"]
+    assert run["model"] == "filter"
+    assert sum(run["n_by_class"].values()) == 300
+    assert "near-duplicates kept together" in run["protocol"]
+    assert "Believe it:" in judged["lines"][0]
+    assert judged["title"] == f"what {home} was taught"
+
+
+def test_leaving_one_out_needs_no_mail_either(home):
+    [run] = found("evaluate", "--by", "leave-one-out", home=home)["runs"]
+    assert run["protocol"].startswith("leave-one-out: each message judged by the filter")
+    assert run["figures"]["AUC"]["estimate"] > 0.85
+
+
+def test_what_a_kind_of_features_is_worth_is_told(inbox, tmp_path):
+    judged = found(
+        "evaluate", "--index", inbox / "index", "--exclude", "gram", "--exclude", "header-gram", home=tmp_path
+    )
+    assert {run["model"] for run in judged["runs"]} == {"filter", "filter without gram, header-gram"}
+    assert any(line.startswith("without gram, header-gram: ") for line in judged["lines"])
+    assert any("cost per example" in line for line in judged["lines"])
+
+
+def test_a_learning_curve_is_shown(inbox, tmp_path):
+    judged = found("evaluate", "--index", inbox / "index", "--curve", "--model", "multinomial", home=tmp_path)
+    [curve] = judged["learning_curves"]
+    assert curve["model"] == "multinomial"
+    assert len(curve["points"]) >= 3
+
+
+def test_models_are_compared_and_the_winner_is_doubted(inbox, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.linear_model import LogisticRegression\n"
+        "def pipeline():\n    return LogisticRegression(C=0.1)\n"
+    )  # fmt: skip
+    models = ("filter", "multinomial", "complement", "mine:pipeline")
+    options = [option for name in models for option in ("--model", name)]
+    judged = found("compare", "--index", inbox / "index", *options, "--nested", home=tmp_path, cwd=tmp_path)
+    runs = {run["model"]: run for run in judged["runs"]}
+    assert set(runs) == {*models, "the best, chosen in each fold"}
+    assert re.search(
+        r", best of 4 on 300 messages: .* after correcting for choosing; .* Believe it: ", judged["lines"][0]
+    )
+    for name in models:
+        assert runs[name]["seconds_learning"] > 0
+        assert runs[name]["peak_bytes"] >= 0
+        assert runs[name]["figures"]["AUC"]["high"] > 0.8
+    shown = lab("compare", "--index", inbox / "index", *options, home=tmp_path, cwd=tmp_path)
+    assert "Believe it" in shown.stdout
+    assert "multinomial" in shown.stdout
+
+
+def test_a_sealed_test_set_is_left_out_until_it_is_looked_at(inbox, tmp_path):
+    seal = tmp_path / "test.seal"
+    sealed = found("seal", seal, "--index", inbox / "index", home=tmp_path)
+    n_sealed = sum(sealed["sealed"].values())
+    assert 30 < n_sealed < 90
+    judged = found("evaluate", "--index", inbox / "index", "--seal", seal, home=tmp_path)
+    assert sum(judged["runs"][0]["n_by_class"].values()) == 300 - n_sealed
+    assert "were left out (not looked at yet)" in judged["lines"][0]
+    look = ("evaluate", "--index", inbox / "index", "--seal", seal, "--look")
+    assert found(*look, home=tmp_path)["lines"] == ["looked at once: this is a test error"]
+    again = found(*look, "--model", "multinomial", home=tmp_path)
+    assert again["lines"] == ["looked at 2 times: this is a validation error"]
+    assert sum(again["runs"][0]["n_by_class"].values()) == n_sealed
+    shown = lab("report", home=tmp_path).stdout
+    assert "looked at 2 times: this is a validation error" in shown
+
+
+def test_wrong_labels_are_found(inbox, tmp_path):
+    listed = found("errors", "--index", inbox / "index", "--most", 10, home=tmp_path)
+    wrong = {line.split()[1] for line in (inbox / "index").read_text().splitlines()} & _wrong(inbox)
+    assert len(wrong) == 2
+    suspected = [each["name"] for each in listed["suspects"]]
+    assert wrong <= {str(Path(name).relative_to(inbox)) for name in suspected[:5]}
+    assert listed["suspects"][0]["label"] != listed["suspects"][0]["rather"]
+    shown = lab("errors", "--index", inbox / "index", home=tmp_path).stdout
+    assert "labels about" in shown.splitlines()[-1]
+
+
+def _wrong(inbox: Path) -> set[str]:
+    drawn = {f"{i}.eml": each.label for i, each in enumerate(draw(300, seed=8))}
+    return {f"{path.parent.name}/{path.name}" for path in inbox.glob("*/*.eml") if drawn[path.name] != path.parent.name}
+
+
+def test_a_report_is_shown_again_with_the_costs_of_now(inbox, tmp_path):
+    nothing = lab("report", home=tmp_path)
+    assert nothing.stderr == (
+        f"priory: nothing was judged yet in {tmp_path}: begin with priory lab evaluate, compare or replay\n"
+    )
+    first = found("replay", "--index", inbox / "index", home=tmp_path)
+    found("evaluate", "--index", inbox / "index", "--model", "complement", home=tmp_path)
+    listed = lab("report", "--list", home=tmp_path).stdout.splitlines()
+    assert len(listed) == 2
+    name = next(line.split()[0] for line in listed if line.startswith("replay-"))
+    (tmp_path / "priory.toml").write_text("[costs]\nunsure = 0\n")
+    again = found("report", name, home=tmp_path)
+    assert again["runs"][0]["figures"]["1-ROCA%"] == first["runs"][0]["figures"]["1-ROCA%"]
+    assert again["costs"]["unsure"] == 0
+    assert again["runs"][0]["figures"]["unsure %"]["estimate"] > 90
+    page = tmp_path / "report.html"
+    assert f"written to {page}" in lab("report", "--html", page, home=tmp_path).stdout
+    assert "<title>" in page.read_text()
+
+
+def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
+    (tmp_path / "ham-only").write_text("".join(f"ham {inbox}/ham/{p.name}\n" for p in (inbox / "ham").iterdir()))
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "missing").write_text("ham nowhere.eml\n")
+    few = [f"ham {inbox}/ham/{p.name}\n" for p in (inbox / "ham").iterdir()][:30]
+    spam = next((inbox / "spam").iterdir())
+    (tmp_path / "one-spam").write_text("".join([*few, f"spam {spam}\n"]))
+    (tmp_path / "junk").write_text(f"junk {spam}\n")
+    index = inbox / "index"
+    for arguments, said in {
+        ("evaluate", "--index", tmp_path / "ham-only"): "spam|label|class",
+        ("replay", "--index", tmp_path / "ham-only"): "no spam",
+        ("evaluate", "--index", tmp_path / "empty"): "there is no mail to judge by",
+        ("replay", "--index", tmp_path / "empty"): "there is no mail to replay",
+        ("evaluate", "--index", tmp_path / "missing"): "missing:1: there is no file",
+        ("evaluate", "--index", tmp_path / "nothing"): "nothing does not exist",
+        ("evaluate", "--index", tmp_path / "one-spam"): "spam",
+        ("compare", "--index", index, "--model", "naive"): "there is no model 'naive'; there are filter",
+        ("replay", "--index", index, "--model", "forest"): "no model 'forest' that learns message by message",
+        ("evaluate", "--index", index, "--model", "sklearn.svm:LinearSVC"): "LinearSVC.* gives no probabilities",
+        ("evaluate", "--index", index, "--look"): "--look needs the sealed test set",
+        ("evaluate", "--index", index, "--seal", tmp_path / "no.seal"): "no.seal",
+        ("evaluate", "--index", index, "--exclude", "smell"): "no kind of features 'smell'",
+        ("evaluate", "--index", index, "ham=x"): "either as LABEL=PATH… or with --index",
+        ("evaluate", "x"): "'x' is not LABEL=PATH",
+        ("evaluate", "junk=x"): "unknown label 'junk' in 'junk=x'",
+        ("replay", "--index", tmp_path / "junk"): "has the label 'junk', which is none of ham, spam",
+        ("replay", "--index", index, "--weight", "smell=1"): "'smell=1' is not KIND=WEIGHT",
+        ("replay", "--index", index, "--weight", "gram=much"): "the weight must be a number",
+        ("evaluate",): "was taught nothing yet|there is no filter",
+        ("report", "nothing"): "nothing was (judged|kept)",
+        ("evaluate", "--index", index, "--folds", 1000): "300 groups cannot fill 1000 folds: use fewer",
+        ("trust", 5, 3): "5 errors in 3 examples cannot be",
+    }.items():
+        done = lab(*arguments, home=tmp_path)
+        assert done.returncode == 1, (arguments, done.stdout)
+        assert done.stderr.startswith("priory: "), (arguments, done.stderr)
+        assert done.stderr.count("\n") == 1, (arguments, done.stderr)
+        assert re.search(said, done.stderr), (arguments, done.stderr)
+
+
+def test_every_command_and_option_is_documented():
+    documented = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__
+        assert f"### priory lab {name}" in documented
+        environment = {**os.environ, "COLUMNS": "200"}
+        helped = subprocess.run([PRIORY, "lab", name, "--help"], capture_output=True, env=environment, check=True)
+        options = set(re.findall(r"--[a-z-]+", helped.stdout.decode())) - {"--help"}
+        assert "Example" in helped.stdout.decode()
+        missing = [option for option in options if f"`{option}" not in documented]
+        assert not missing, f"{name}: {missing}"
+
+
+def test_the_ways_to_split_are_those_of_the_library():
+    assert [way.value for way in By] == list(WAYS)
+
+
+@pytest.mark.corpora
+def test_ten_models_are_compared_on_real_mail(corpora, tmp_path):
+    """The quick half of the catalogue; all of it, with forest and boosting, is measured in docs/lab/README.md."""
+    names = (
+        "filter",
+        "bernoulli",
+        "multinomial",
+        "complement",
+        "tan",
+        "kdb",
+        "tree",
+        "logistic",
+        "aode",
+        "sklearn-multinomial",
+    )
+    options = [option for name in names for option in ("--model", name)]
+    judged = found("compare", "--index", corpora / "spamassassin/index", "--jobs", 2, *options, home=tmp_path)
+    runs = {run["model"]: run for run in judged["runs"]}
+    assert set(runs) == set(names)
+    assert all(run["figures"]["accuracy %"]["estimate"] > 90 for run in runs.values())
+    assert runs["filter"]["figures"]["AUC"]["estimate"] > 0.998
+    assert "best of 10 on 6,046 messages" in judged["lines"][0]

@@ -1,0 +1,342 @@
+"""Mail on the bench: folds that keep what belongs together, the golden rule, leaving one out, reasons, kept reports."""
+
+import json
+import shutil
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from priory.bayes import BernoulliNB, Counts, PresenceBayes
+from priory.corpus import Labelled
+from priory.decision import Costs
+from priory.features import KINDS, unpacked
+from priory.features.vectorizer import MailVectorizer
+from priory.filter import Options
+from priory.lab.bench import Bench, Subject, judge, trust_lines
+from priory.lab.error import LabError
+from priory.lab.example import Example, examples, lessons
+from priory.lab.explained import explained
+from priory.lab.filter_classifier import FilterClassifier, rows_of, taught
+from priory.lab.golden_rule import look, sealed_share, unsealed
+from priory.lab.judging import Task, judged
+from priory.lab.kept import Kept, all_kept, digest_of
+from priory.lab.kept_report import Ingredients, keep, kept_ingredients
+from priory.lab.leave_one_out import leave_one_out
+from priory.lab.mail import Mail
+from priory.lab.mail_folds import copies, mail_folds
+from priory.lab.models import NAMES, model_named, model_without
+from priory.lab.predictions import Predictions
+from priory.lab.run import Mistake, Reason, Run, Weight
+from priory.lab.sealed import Sealed
+from priory.lab.tried import n_tried
+from priory.scoring import calibrations, scores
+
+OPTIONS = Options()
+
+
+def task_of(mail: Mail, **how) -> Task:
+    return Task.of(mail.X, mail.labels, mail_folds(mail, n_folds=3, seed=1, **how), OPTIONS.labels, mail.names)
+
+
+# the matrix
+
+
+def test_the_matrix_is_that_of_the_vectorizer_without_its_empty_columns(inbox, mail):
+    whole = MailVectorizer().transform([message.raw for message in inbox])
+    assert (whole[:, mail.columns] != mail.X).nnz == 0
+    assert whole.nnz == mail.X.nnz
+    assert {KINDS[kind] for kind in mail.kinds} >= {"word", "pair", "header", "gram"}
+
+
+def test_a_journal_gives_the_same_matrix_as_the_mail(inbox, mail):
+    prepared = (example.message for example in examples(inbox, OPTIONS.spec))
+    with taught(prepared, mail.labels, OPTIONS) as filter_:
+        kept = Mail.of(lessons(filter_.journal))
+    order = [kept.digests.index(digest) for digest in mail.digests]
+    assert (kept.take(order).X != mail.X).nnz == 0
+    assert kept.take(order).labels == mail.labels
+    assert kept.n_by_label == mail.n_by_label
+
+
+def test_the_digest_changes_with_anything(mail):
+    fewer = mail.take(slice(1, None))
+    other = Mail.of(examples([Labelled(b"Subject: hi", "ham", "1")], OPTIONS.spec))
+    assert len({mail.digest, fewer.digest, other.digest, mail.take(np.arange(len(mail))[::-1]).digest}) == 4
+    assert mail.take(np.arange(len(mail))).digest == mail.digest
+
+
+def test_no_mail_is_named():
+    with pytest.raises(LabError, match="there is no mail to judge by"):
+        Mail.of([])
+
+
+# folds
+
+
+@pytest.mark.parametrize("by", ["stratified", "k-fold", "random", "time", "sender"])
+def test_near_copies_are_never_on_both_sides(mail, by):
+    doubled = Mail.of(_examples_twice(mail))
+    groups = copies(doubled)
+    for train, test in mail_folds(doubled, by, 3, seed=1):
+        assert not set(groups[train]) & set(groups[test])
+
+
+def _examples_twice(mail: Mail):
+    """Sixty messages, each followed by a copy."""
+    rows = islice(rows_of(mail.X, mail.columns, mail.bits), 60)
+    for number, row in enumerate(rows):
+        yield Example(f"{number}", mail.labels[number], row)
+        yield Example(f"{number}, again", mail.labels[number], row)
+
+
+def test_by_sender_no_domain_is_on_both_sides(mail):
+    senders = np.array(mail.senders)
+    for train, test in mail_folds(mail, "sender", 3, seed=1):
+        assert not (set(senders[train]) & set(senders[test])) - {""}
+
+
+def test_by_thread_answers_stay_with_what_they_answer(mail):
+    folds = mail_folds(mail, "thread", 3, seed=1)
+    assert "threads" in folds.description
+    own = {thread[0]: number for number, thread in enumerate(mail.threads) if thread[0]}
+    answers = [(i, own[t[1]]) for i, t in enumerate(mail.threads) if t[1] in own and own[t[1]] != i]
+    assert answers
+    for train, test in folds:
+        assert not any((one in train) and (two in test) for one, two in answers)
+
+
+def test_a_journal_has_no_threads(mail):
+    bare = Mail(
+        **{name: getattr(mail, name) for name in Mail.__slots__ if name != "threads"}, threads=(("",) * 3,) * len(mail)
+    )
+    with pytest.raises(LabError, match="no message tells its thread"):
+        mail_folds(bare, "thread")
+    with pytest.raises(LabError, match="there is no way 'luck' to split mail; there are stratified"):
+        mail_folds(mail, "luck")
+
+
+# the filter and the other models
+
+
+def test_the_filter_by_folds_says_what_a_filter_says_that_learned_the_training_part(inbox, mail):
+    task = task_of(mail)
+    [run] = judged({"filter": model_named("filter", mail, OPTIONS)}, task)
+    train, test = next(iter(task.folds))
+    prepared = [example.message for example in examples(inbox, OPTIONS.spec)]
+    with taught([prepared[i] for i in train], mail.y[train], OPTIONS) as filter_:
+        said = [filter_.check(inbox[i].raw).log_odds for i in test[:20]]
+    place = {name: i for i, name in enumerate(run.predictions.names)}
+    found = [run.predictions.log_odds()[place[mail.names[i]]] for i in test[:20]]
+    assert found == pytest.approx(said, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"forest", "boosting"}])
+def test_every_model_of_the_catalogue_can_be_judged(name, mail):
+    [run] = judged({name: model_named(name, mail, OPTIONS)}, task_of(mail))
+    assert run.predictions.errors.mean() < 0.35
+
+
+def test_a_model_that_is_not_there_is_named(mail):
+    with pytest.raises(LabError, match="the model nothing:here cannot be had: No module named 'nothing'"):
+        model_named("nothing:here", mail, OPTIONS)
+    with pytest.raises(LabError, match="math:pi is no classifier: it has no fit"):
+        model_named("math:pi", mail, OPTIONS)
+    assert isinstance(model_named("priory.bayes:BernoulliNB", mail, OPTIONS), BernoulliNB)
+
+
+def test_a_model_without_kinds_of_features_does_not_see_them(mail):
+    kinds = ("header", "header-gram", "sender")
+    without = model_without("filter", mail, OPTIONS, kinds).fit(mail.X, mail.y)
+    shown = without.named_steps["filterclassifier"].columns >> mail.bits
+    assert not {KINDS[kind] for kind in shown} & set(kinds)
+    blind = mail.X.copy()
+    hidden = np.isin(mail.kinds, [KINDS.index(kind) for kind in kinds])
+    blind.data[hidden[blind.indices]] = 0
+    blind.eliminate_zeros()
+    assert np.array_equal(without.predict_log_proba(blind[:9]), without.predict_log_proba(mail.X[:9]))
+    with pytest.raises(LabError, match="there is no kind of features 'smell'; there are word"):
+        model_without("filter", mail, OPTIONS, ["smell"])
+    with pytest.raises(LabError, match="none are left to judge by"):
+        model_without("filter", mail, OPTIONS, KINDS)
+
+
+def test_a_filter_with_three_labels_is_a_classifier_too(mail):
+    y = np.where(np.arange(len(mail)) % 3 == 0, "news", mail.y)
+    model = FilterClassifier(mail.columns).fit(mail.X, y)
+    assert model.classes_.tolist() == ["ham", "news", "spam"]
+    assert model.predict_proba(mail.X[:10]).sum(axis=1) == pytest.approx(1, abs=1e-6)
+
+
+# leaving one out
+
+
+def test_leaving_one_out_is_scoring_by_the_counts_of_all_others(mail):
+    few = mail.take(slice(0, 80))
+    run = leave_one_out(few, OPTIONS)
+    with taught(rows_of(few.X, few.columns, few.bits), few.labels, OPTIONS) as filter_:
+        learned = sorted(filter_.journal.lessons(), key=lambda lesson: lesson.digest)
+    model = PresenceBayes(tuple(OPTIONS.weights[kind] for kind in KINDS), OPTIONS.smoothing)
+    for left_out in (0, 41, 79):
+        counts = Counts.empty(22, 2)
+        for number, lesson in enumerate(learned):
+            if number != left_out:
+                held_out = None if lesson.held_out is None else np.frombuffer(lesson.held_out, np.float32)
+                counts.add(unpacked(lesson.features, 22).buckets, OPTIONS.labels.index(lesson.label), held_out)
+        said = scores(unpacked(learned[left_out].features, 22), counts, model, calibrations(counts))
+        assert run.predictions.log_odds()[left_out] == pytest.approx(said[1].log_odds, abs=1e-9)
+    assert run.predictions.names == few.names
+
+
+def test_leaving_one_out_leaves_the_counts_as_they_were(mail):
+    few = mail.take(slice(0, 60))
+    first, again = leave_one_out(few, OPTIONS), leave_one_out(few, OPTIONS)
+    assert np.array_equal(first.predictions.log_probabilities, again.predictions.log_probabilities)
+
+
+def test_a_copy_that_stays_gives_the_answer_away_and_a_group_takes_it_along(mail):
+    twice = Mail.of(_examples_twice(mail))
+    alone, together = leave_one_out(twice, OPTIONS), leave_one_out(twice, OPTIONS, copies(twice))
+    held = [
+        np.mean(-run.predictions.log_probabilities[np.arange(120), run.predictions.truth]) for run in (alone, together)
+    ]
+    assert held[0] < held[1]
+
+
+def test_what_cannot_be_left_out_is_named(mail):
+    ham = mail.take(mail.y == "ham")
+    with pytest.raises(LabError, match="all messages of spam are left out at once"):
+        leave_one_out(ham, OPTIONS)
+
+
+# the golden rule
+
+
+def test_what_is_sealed_is_left_out_and_every_look_is_noted(mail, tmp_path):
+    sealed = sealed_share(tmp_path / "test.seal", mail, 0.25, seed=1)
+    rest = unsealed(mail, sealed)
+    n_sealed = sum(sealed.n_by_class.values())
+    assert len(rest) + n_sealed == len(mail)
+    assert not set(rest.names) & {each.name for each in sealed.examples}
+    subject, bench = Subject("an inbox", "1", Costs()), Bench(tmp_path / "lab")
+    first = look({"filter": model_named("filter", mail, OPTIONS)}, mail, sealed, subject, bench)
+    assert first.lines == ("looked at once: this is a test error",)
+    assert len(first.runs[0].run.predictions) == n_sealed
+    second = look(
+        {"bernoulli": model_named("bernoulli", mail, OPTIONS)}, mail, Sealed.open(sealed.path), subject, bench
+    )
+    assert second.lines == ("looked at 2 times: this is a validation error",)
+    assert [each.model for each in sealed.looks] == ["filter", "bernoulli"]
+    assert sealed.looks[0].figures["accuracy %"]["estimate"] > 60
+
+
+def test_looking_without_all_of_the_test_set_is_refused(mail, tmp_path):
+    sealed = sealed_share(tmp_path / "test.seal", mail, 0.25, seed=1)
+    fewer = mail.take(slice(0, len(mail) - 20))
+    with pytest.raises(LabError, match="are missing"):
+        look(
+            {"filter": model_named("filter", mail, OPTIONS)},
+            fewer,
+            sealed,
+            Subject("an inbox", "1", Costs()),
+            Bench(tmp_path),
+        )
+    assert sealed.n_looks == 0
+    only = mail.take(np.isin(mail.names, [each.name for each in sealed.examples]))
+    with pytest.raises(LabError, match="all of this mail is in the test set"):
+        unsealed(only, sealed)
+
+
+# reports that are kept
+
+
+def test_the_worst_mistakes_have_reasons_that_are_those_of_the_fold(inbox, mail):
+    task = task_of(mail)
+    [run] = judged({"filter": model_named("filter", mail, OPTIONS)}, task)
+    full = explained(run, mail, task.folds, OPTIONS, inbox)
+    assert len(full.mistakes) == min(20, run.predictions.errors.sum()) > 0
+    worst = full.mistakes[0]
+    log_odds = worst.prior + sum(reason.term for reason in worst.reasons)
+    assert np.sign(log_odds) == np.sign(run.predictions.log_odds()[worst.number])
+    assert all(weight.n_examples >= 5 for weight in full.weights)
+    assert full.weights
+
+
+def test_a_report_is_kept_whole(tmp_path):
+    said = Predictions.of(
+        ["ham", "spam"], ["ham", "spam", "spam"], [[0.9, 0.1], [0.4, 0.6], [1.0, 0.0]], ["a", "b", "c<d>"]
+    )
+    run = Run(
+        "filter", said, "by hand", 1.5, 0.5, 123, 0.25,
+        (Mistake(2, 0.5, (Reason("word:offer", -1.25),)),), (Weight("word:offer", -1.25, 7),), {"seed": 1},
+    )  # fmt: skip
+    kept = Kept.under(tmp_path, "judged", {"mail": "inbox", "n": 3})
+    keep(kept, Ingredients([run], Costs(unsure=7), "an inbox", ["believe it"]))
+    back = kept_ingredients(Kept(kept.folder))
+    assert back.report.as_dict() == Ingredients([run], Costs(unsure=7), "an inbox", ["believe it"]).report.as_dict()
+    assert back.runs[0].settings == {"seed": 1}
+    assert back.runs[0].mistakes == run.mistakes
+    assert kept.question == {"command": "judged", "mail": "inbox", "n": 3}
+    assert [each.folder for each in all_kept(tmp_path)] == [kept.folder]
+    assert kept_ingredients(kept, Costs(unsure=1)).costs.unsure == 1
+
+
+def test_the_same_question_finds_its_answer_and_another_does_not(tmp_path):
+    one = Kept.under(tmp_path, "judged", {"model": digest_of(BernoulliNB())})
+    assert Kept.under(tmp_path, "judged", {"model": digest_of(BernoulliNB())}).folder == one.folder
+    assert Kept.under(tmp_path, "judged", {"model": digest_of(BernoulliNB(alpha=2.0))}).folder != one.folder
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(LabError, match=r"file.* cannot be made: .*; name another --home"):
+        Kept.under(tmp_path / "file", "judged", {})
+
+
+def test_an_unfinished_report_is_named(tmp_path):
+    with pytest.raises(LabError, match="holds no finished report"):
+        kept_ingredients(Kept.under(tmp_path, "judged", {"n": 1}))
+
+
+# trust
+
+
+def test_models_that_were_tried_before_count(mail, tmp_path):
+    bench, subject = Bench(tmp_path), Subject("an inbox", "the same mail", Costs())
+    task = task_of(mail)
+    first = judge({"bernoulli": model_named("bernoulli", mail, OPTIONS)}, task, subject, bench)
+    assert len(first.lines) == 1
+    assert "one look at" in first.lines[0]
+    again = judge({"bernoulli": model_named("bernoulli", mail, OPTIONS)}, task, subject, bench)
+    assert again.lines == first.lines
+    other = judge({"complement": model_named("complement", mail, OPTIONS)}, task, subject, bench)
+    assert other.lines[1].startswith("1 other was judged by the same messages before: best of 2 on")
+    both = judge({name: model_named(name, mail, OPTIONS) for name in ("bernoulli", "complement")}, task, subject, bench)
+    assert len(both.lines) == 1
+    assert "best of 2 on" in both.lines[0]
+    errors = [judged_.run.predictions.errors.mean() for judged_ in both.runs]
+    assert errors == sorted(errors)
+
+
+def test_a_torn_line_in_the_list_of_what_was_tried_is_passed_over(tmp_path):
+    path = tmp_path / "tried.jsonl"
+    assert n_tried(path, "mail", ["a", "b"]) == 2
+    path.write_text(path.read_text()[:-9])
+    assert n_tried(path, "mail", ["a"]) == 1
+    assert all(json.loads(line) for line in path.read_text().splitlines()[:1])
+    shutil.rmtree(tmp_path)
+    (tmp_path).write_text("a file")
+    with pytest.raises(LabError, match="cannot be written"):
+        n_tried(path, "mail", ["c"])
+    tmp_path.unlink()
+
+
+def test_nothing_to_judge_is_named(mail, tmp_path):
+    with pytest.raises(LabError, match="there is no model to judge"):
+        judge({}, task_of(mail), Subject("an inbox", "1", Costs()), Bench(tmp_path))
+
+
+def test_trust_lines_name_the_best(mail):
+    runs = judged({name: model_named(name, mail, OPTIONS) for name in ("bernoulli", "complement")}, task_of(mail))
+    best = min(runs, key=lambda run: run.predictions.errors.mean()).model
+    assert trust_lines(runs, 2)[0].startswith(f"{best}, best of 2 on 240 messages")
