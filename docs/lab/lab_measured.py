@@ -38,9 +38,9 @@ def say(*lines: object) -> None:
     sys.stdout.flush()
 
 
-def mail(corpora: Path) -> tuple[Any, Any]:
-    """Return the features of the SpamAssassin corpus that occur twice or more, and the labels."""
-    entries = list(trec.entries(corpora / "spamassassin" / "index"))
+def mail(index: Path, n_most: int | None = None) -> tuple[Any, Any]:
+    """Return the features of a corpus, or of its first messages, that occur twice or more, and the labels."""
+    entries = list(trec.entries(index))[:n_most]
     rows = MailVectorizer(bits=16).transform([trec.load(entry) for entry in entries])
     return rows[:, np.flatnonzero(rows.getnnz(axis=0) > 1)], np.array([entry.label for entry in entries])
 
@@ -56,7 +56,7 @@ def models() -> dict[str, Any]:
 
 def bayes_error(corpora: Path) -> None:
     """Bound the Bayes error of the filter's features on SpamAssassin."""
-    rows, labels = mail(corpora)
+    rows, labels = mail(corpora / "spamassassin" / "index")
     for n in (500, 1000, 2000, 4000, len(labels)):
         part = np.random.default_rng(0).permutation(len(labels))[:n]
         say(from_neighbours(rows[part], labels[part], metric="jaccard"))
@@ -79,11 +79,15 @@ def which_features(corpora: Path) -> None:
 
 
 def wrong_labels(corpora: Path) -> None:
-    """Flip labels of SpamAssassin and look for them."""
-    rows, labels = mail(corpora)
+    """Flip labels of SpamAssassin, and of TREC 2007, and look for them."""
+    rows, labels = mail(corpora / "spamassassin" / "index")
     for name, model in models().items():
         _search(name, model, rows, labels, 0.02)
     for share in (0.0, 0.005, 0.01, 0.05, 0.1):
+        _search("BernoulliNB", models()["BernoulliNB"], rows, labels, share)
+    say("TREC 2007, the first 6,000 messages")
+    rows, labels = mail(corpora / "trec07p" / "full" / "index", 6000)
+    for share in (0.0, 0.005, 0.01, 0.02, 0.05, 0.1):
         _search("BernoulliNB", models()["BernoulliNB"], rows, labels, share)
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.svm import LinearSVC
 
-from priory.bayes import BernoulliNB, CategoricalNB
+from priory.bayes import BernoulliNB
 from priory.lab.error import LabError
 from priory.lab.judging import Task, judged, places
 from priory.lab.kept import Kept
@@ -118,16 +118,28 @@ def test_models_that_cannot_be_judged_are_named():
         judged({"svm": LinearSVC()}, TASK)
     [run] = judged({"svm": CalibratedClassifierCV(LinearSVC())}, TASK)
     assert len(run.predictions) == 200
-    with pytest.raises(LabError, match="broken: _Broken gave a probability that is not a number for 1 of 50 examples"):
+    with pytest.raises(LabError, match="broken gave a probability that is not a number for 1 of 50 examples"):
         judged({"broken": _Broken()}, TASK)
 
 
-def test_a_class_that_a_model_never_saw_is_impossible_to_it():
+def test_a_fold_that_cannot_learn_a_class_is_named():
     y = np.array(["ham", "spam"] * 99 + ["news", "news"])
-    order = np.arange(200)
-    alone = Folds("by hand", order, (order[-2:],), (order[:0],))
-    [run] = judged({"categorical": CategoricalNB()}, Task.of(X, y, alone))
-    assert np.isneginf(run.predictions.log_probabilities[:, list(run.predictions.classes).index("news")]).all()
+    last = Folds.of([(np.arange(198), np.array([198, 199]))], 200, "by hand")
+    with pytest.raises(LabError, match="fold 1 of 1 has no news to learn from: take fewer folds, or stratified ones"):
+        Task.of(X, y, last)
+
+
+def test_labels_reach_the_model_as_they_are():
+    numbers = np.where(Y == "spam", 1, 0)
+
+    class Numeric(_Counting):
+        def fit(self, X, y):
+            assert y.dtype == numbers.dtype
+            return super().fit(X, y)
+
+    [run] = judged({"numeric": Numeric()}, Task.of(X, numbers, FOLDS))
+    assert run.predictions.classes == ("0", "1")
+    assert np.array_equal(run.predictions.truth, numbers)
 
 
 def test_examples_that_cannot_be_judged_by_are_named():
@@ -135,7 +147,9 @@ def test_examples_that_cannot_be_judged_by_are_named():
         Task.of(X, ["ham"] * 200, FOLDS)
     with pytest.raises(LabError, match="the examples have none at all for a label"):
         Task.of(X[:0], [], FOLDS)
-    with pytest.raises(LabError, match="the labels spam are none of ham, junk"):
+    with pytest.raises(
+        LabError, match="the labels are ham, spam, but the classes named are ham, junk"
+    ):
         Task.of(X, Y, FOLDS, ["ham", "junk"])
     with pytest.raises(LabError, match="these folds part 200 examples, but 100 were given"):
         judged({"bernoulli": BernoulliNB()}, Task.of(X[:100], Y[:100], FOLDS))

@@ -13,9 +13,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from priory.bayes import BernoulliNB
 from priory.lab.error import LabError
+from priory.lab.judging import Task
 from priory.lab.measures import brier
 from priory.lab.nested import Choice, Inner, Nested, choose, nested
 from priory.lab.predictions import Predictions
+from priory.lab.run import Run
 
 OUTER = StratifiedKFold(3, shuffle=True, random_state=1)
 
@@ -63,7 +65,7 @@ def test_twenty_depths_by_five_folds_fit_a_hundred_models(noise):
 
 def test_nesting_fits_that_for_each_outer_fold_and_the_winner_once_more(noise):
     Noted.n_fits = 0
-    found = nested({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, *noise, OUTER, Inner(n_folds=5))
+    found = nested({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, Task.of(*noise, OUTER), Inner(n_folds=5))
     assert Noted.n_fits == 3 * (100 + 1)
     assert len(found.choices) == 3
     assert all(len(choice.judged) == 20 for choice in found.choices)
@@ -99,9 +101,9 @@ def test_nested_error_of_guessing_is_a_half_where_the_chosen_one_looks_better():
         random = np.random.default_rng(seed)
         X, y = random.random((60, 12)), np.where(random.permutation(60) % 2, "spam", "ham")
         candidates = {f"word {j}": make_pipeline(Only(j), BernoulliNB(binarize=0.5)) for j in range(12)}
-        found = nested(candidates, X, y, OUTER, Inner(n_folds=3, seed=seed))
+        found = nested(candidates, Task.of(X, y, OUTER), Inner(n_folds=3, seed=seed))
         seen += [choice.judged[choice.name] for choice in found.choices]
-        judged.append(found.predictions.errors.mean())
+        judged.append(found.run.predictions.errors.mean())
     assert np.mean(seen) < 0.42
     assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
 
@@ -122,20 +124,21 @@ class Only(BaseEstimator):
 
 def test_one_candidate_is_plain_cross_validation(mail):
     X, y = mail
-    found = nested({"bernoulli": BernoulliNB()}, X, y, OUTER)
+    found = nested({"bernoulli": BernoulliNB()}, Task.of(X, y, OUTER))
     plain = cross_val_predict(BernoulliNB(), X, y, cv=OUTER, method="predict_proba")
-    assert np.abs(found.predictions.probabilities - plain).max() < 1e-12
-    assert (found.predictions.classes, found.warning) == (("ham", "spam"), None)
+    assert np.abs(found.run.predictions.probabilities - plain).max() < 1e-12
+    assert (found.run.predictions.classes, found.warning) == (("ham", "spam"), None)
 
 
 def test_the_better_one_is_chosen_by_any_figure_and_on_sparse_rows(mail):
     X, y = mail
     candidates = {"certain": BernoulliNB(prior=[1, 0]), "fitted": BernoulliNB()}
     inner = Inner(figure=lambda predictions: brier(predictions).estimate)
-    found = nested(candidates, csr_matrix(X), y, OUTER, inner, names=[f"inbox:{i}" for i in range(len(y))])
+    task = Task.of(csr_matrix(X), y, OUTER, names=[f"inbox:{i}" for i in range(len(y))])
+    found = nested(candidates, task, inner)
     assert [choice.name for choice in found.choices] == ["fitted"] * 3
-    assert found.predictions.names[:2] == ("inbox:0", "inbox:1")
-    assert found.predictions.errors.mean() < 0.2
+    assert found.run.predictions.names[:2] == ("inbox:0", "inbox:1")
+    assert found.run.predictions.errors.mean() < 0.2
 
 
 def test_of_equals_the_first_named_wins(mail):
@@ -162,16 +165,16 @@ def test_inner_folds_keep_groups_together(mail):
 
 def test_an_example_that_several_folds_test_is_predicted_as_often(mail):
     X, y = mail
-    found = nested({"bernoulli": BernoulliNB()}, X, y, ShuffleSplit(4, test_size=50, random_state=0))
-    assert len(found.predictions) == 200
-    numbers = [int(name.removeprefix("row ")) for name in found.predictions.names]
+    found = nested({"bernoulli": BernoulliNB()}, Task.of(X, y, ShuffleSplit(4, test_size=50, random_state=0)))
+    assert len(found.run.predictions) == 200
+    numbers = [int(name.removeprefix("row ")) for name in found.run.predictions.names]
     assert numbers == sorted(numbers)
 
 
 def test_winners_that_differ_are_warned_of():
     said = Predictions.of(["ham", "spam"], ["ham"], [[1.0, 0.0]])
     choices = tuple(Choice(name, {}) for name in ("tree", "bernoulli", "tree"))
-    assert Nested(said, choices).warning == (
+    assert Nested(Run("best", said, "by hand"), choices).warning == (
         "the winner differs between the 3 outer folds (tree in 2, bernoulli in 1): so much mail hardly tells the "
         "candidates apart; the error is that of choosing among them, not that of any one"
     )
@@ -179,15 +182,16 @@ def test_winners_that_differ_are_warned_of():
 
 @pytest.mark.parametrize("model", [LinearSVC(), make_pipeline(MaxAbsScaler(), LinearSVC())])
 def test_a_model_without_probabilities_is_refused_with_the_remedy(mail, model):
-    with pytest.raises(LabError, match=r"svm \(LinearSVC\) gives no probabilities: wrap it, CalibratedClassifierCV\("):
-        nested({"svm": model}, *mail, OUTER)
-    assert nested({"svm": CalibratedClassifierCV(LinearSVC(), cv=3)}, *mail, OUTER).predictions.errors.mean() < 0.3
+    with pytest.raises(LabError, match=r"svm \(LinearSVC\) gives no probabilities.* CalibratedClassifierCV"):
+        nested({"svm": model}, Task.of(*mail, OUTER))
+    found = nested({"svm": CalibratedClassifierCV(LinearSVC(), cv=3)}, Task.of(*mail, OUTER))
+    assert found.run.predictions.errors.mean() < 0.3
 
 
 def test_bad_input_is_named(mail):
     X, y = mail
     with pytest.raises(LabError, match="no candidates: name one model at least"):
-        nested({}, X, y, OUTER)
+        nested({}, Task.of(X, y, OUTER))
     with pytest.raises(LabError, match="all 150 examples are ham: it takes two classes"):
         choose({"bernoulli": BernoulliNB()}, X, ["ham"] * 150)
     with pytest.raises(LabError, match="there are no examples: it takes two classes"):
@@ -195,10 +199,10 @@ def test_bad_input_is_named(mail):
     few = ["spam"] * 3 + ["ham"] * 147
     with pytest.raises(LabError, match="spam has 3 examples to learn and there are 5 inner folds: take fewer folds"):
         choose({"bernoulli": BernoulliNB()}, X, few)
-    with pytest.raises(LabError, match="an outer fold has no spam to learn from: take fewer folds, or stratified ones"):
-        nested({"bernoulli": BernoulliNB()}, X, few, KFold(2))
-    with pytest.raises(LabError, match="the outer splitter has no folds"):
-        nested({"bernoulli": BernoulliNB()}, X, y, NoFolds())
+    with pytest.raises(LabError, match="fold 1 of 2 has no spam to learn from: take fewer folds, or stratified ones"):
+        nested({"bernoulli": BernoulliNB()}, Task.of(X, few, KFold(2)))
+    with pytest.raises(LabError, match="the task has no folds"):
+        nested({"bernoulli": BernoulliNB()}, Task.of(X, y, NoFolds()))
 
 
 class NoFolds:

@@ -117,7 +117,7 @@ def test_what_is_held_impossible_is_the_first_suspect() -> None:
 
 def test_a_classifier_that_says_yes_and_no_needs_the_share_of_slips() -> None:
     said = Predictions.of(HAM_SPAM, ["ham"] * 50 + ["spam"] * 50, [[1.0, 0.0]] * 52 + [[0.0, 1.0]] * 48)
-    with pytest.raises(LabError, match="says 2 different things only, so its mistakes cannot be told from slips"):
+    with pytest.raises(LabError, match="2 different things only: its mistakes cannot be told from people's slips"):
         suspects(said)
     found = suspects(said, slip_rate=0.01)
     assert found.order[:2].tolist() == [50, 51]
@@ -150,7 +150,7 @@ def test_bad_questions_are_refused() -> None:
         with pytest.raises(LabError, match=r"the share of slips lies between 0 and 0\.5, not at"):
             suspects(mixed, slip_rate=rate)
     with pytest.raises(LabError, match=r"2 examples need a group number each; groups have the shape \(3,\)"):
-        suspects(mixed, groups=[1, 2, 3])
+        suspects(mixed, slip_rate=0.1, groups=[1, 2, 3])
 
 
 def test_confident_learning_counts_by_thresholds() -> None:

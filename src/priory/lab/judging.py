@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,11 +18,12 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from priory.lab.error import LabError
-from priory.lab.learner import log_probabilities
 from priory.lab.predictions import Predictions
+from priory.lab.probabilities import log_probabilities, require_probabilities
 from priory.lab.run import Run
 from priory.lab.splits import Folds
 
+Part: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  #: numbers to learn, numbers to judge
 _STATUS: Final = Path("/proc/self/status")
 
 
@@ -53,15 +54,16 @@ class Task:
 
     X: Any  #: anything that scikit-learn can take rows from: a matrix, a frame, a list of messages
     y: NDArray[Any]
+    codes: NDArray[np.int64]  #: the labels as indexes into the classes
     classes: tuple[str, ...]  #: with two, what is said is about the second
     names: tuple[str, ...]
     folds: Folds
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, folds: Folds, classes: Sequence[Any] | None = None, names: Sequence[str] | None = None
+        cls, X: Any, y: Any, folds: Any, classes: Sequence[Any] | None = None, names: Sequence[str] | None = None
     ) -> "Task":
-        """Put examples together, and refuse what cannot be judged by."""
+        """Put examples together, and refuse what cannot be judged by; `folds` may be any splitter of scikit-learn's."""
         labels = np.asarray(y)
         found = [str(label) for label in np.unique(labels)]
         if len(found) < 2:
@@ -69,11 +71,27 @@ class Task:
             raise LabError(
                 f"the examples have {which} for a label: to judge a classifier takes examples of two labels or more"
             )
-        known = tuple(map(str, classes)) if classes is not None else tuple(found)
-        strange = sorted(set(found) - set(known))
-        if strange:
-            raise LabError(f"the labels {', '.join(strange)} are none of {', '.join(known)}")
-        return cls(X, labels.astype(str), known, tuple(names or (f"row {i}" for i in range(len(labels)))), folds)
+        known = found if classes is None else [str(label) for label in classes]
+        if set(found) != set(known):
+            raise LabError(
+                f"the labels are {', '.join(found)}, but the classes named are {', '.join(known)}: they must be "
+                "the same"
+            )
+        codes = np.array([known.index(str(label)) for label in labels.tolist()], np.int64)
+        named = tuple(names or (f"row {i}" for i in range(len(labels))))
+        fixed = folds if isinstance(folds, Folds) else Folds.of(folds.split(X, labels), len(labels), str(folds))
+        task = cls(X, labels, codes, tuple(known), named, fixed)
+        task._require_all_classes()
+        return task
+
+    def _require_all_classes(self) -> None:
+        for number, (train, _) in enumerate(self.folds.split(self.X, self.y), 1):
+            lacking = set(range(len(self.classes))) - set(self.codes[train].tolist())
+            if lacking:
+                raise LabError(
+                    f"fold {number} of {len(self.folds)} has no {self.classes[min(lacking)]} to learn from: take fewer "
+                    "folds, or stratified ones"
+                )
 
 
 def judged(  # noqa: PLR0913
@@ -115,7 +133,7 @@ def judged(  # noqa: PLR0913
         if shelf:
             shelf.save(*each, cell)
         done(*each)
-    return [_run(name, task, [cells[name, fold] for fold in range(len(parts))]) for name in models]
+    return [run_of(name, task, [cells[name, fold] for fold in range(len(parts))]) for name in models]
 
 
 def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int], Cell]]:
@@ -127,17 +145,12 @@ def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int],
 
 
 def _numbered(each: tuple[str, int], *arguments: Any, **options: Any) -> tuple[tuple[str, int], Cell]:
-    return each, _cell(each[0], *arguments, **options)
+    return each, cell_of(each[0], *arguments, **options)
 
 
-def _cell(
-    name: str, model: Any, task: Task, part: tuple[NDArray[np.intp], NDArray[np.intp]], *, with_train_error: bool
-) -> Cell:
-    if not (hasattr(model, "predict_proba") or hasattr(model, "predict_log_proba")):
-        raise LabError(
-            f"{name} ({type(model).__name__}) gives no probabilities, which every judgement here needs: wrap it in "
-            "scikit-learn's CalibratedClassifierCV, or choose a model that has predict_proba"
-        )
+def cell_of(name: str, model: Any, task: Task, part: Part, *, with_train_error: bool = False) -> Cell:
+    """Learn the training part of a fold anew, and predict its test part."""
+    require_probabilities(model, name)
     train, test = part
     start_bytes = _reset_peak()
     fitted = clone(model)
@@ -150,20 +163,14 @@ def _cell(
     train_error = None
     if with_train_error:
         again = _in_order(name, fitted, _safe_indexing(task.X, train), task)
-        train_error = float(np.mean(np.array(task.classes)[again.argmax(axis=1)] != task.y[train]))
+        train_error = float(np.mean(again.argmax(axis=1) != task.codes[train]))
     return Cell(logs, learned - start, predicted - learned, peak, train_error)
 
 
 def _in_order(name: str, fitted: Any, X: Any, task: Task) -> NDArray[np.float64]:
-    """Predict, with the classes in the task's order; what a model never saw is impossible to it."""
-    try:
-        given = log_probabilities(fitted, X)
-    except LabError as error:
-        raise LabError(f"{name}: {error}") from None
-    logs = np.full((len(given), len(task.classes)), -np.inf)
-    for column, label in enumerate(fitted.classes_):
-        logs[:, task.classes.index(str(label))] = given[:, column]
-    return logs
+    """Predict, with the classes in the task's order."""
+    columns = [str(label) for label in fitted.classes_]
+    return log_probabilities(fitted, X, name)[:, [columns.index(label) for label in task.classes]]
 
 
 class Places(NamedTuple):
@@ -185,16 +192,16 @@ def places(folds: Folds) -> Places:
     return Places(numbers[order], np.repeat(np.arange(len(tests)), [len(test) for test in tests])[order], order)
 
 
-def _run(name: str, task: Task, cells: list[Cell]) -> Run:
+def run_of(name: str, task: Task, cells: Sequence[Cell]) -> Run:
+    """Put the folds of a task together."""
     numbers, _, order = places(task.folds)
     logs = np.concatenate([cell.log_probabilities for cell in cells])[order]
-    codes = np.array([task.classes.index(label) for label in task.y[numbers]], np.int64)
     names = tuple(task.names[i] for i in numbers)
     peaks = [cell.peak_bytes for cell in cells if cell.peak_bytes is not None]
     train_errors = [cell.train_error for cell in cells if cell.train_error is not None]
     return Run(
         model=name,
-        predictions=Predictions(task.classes, codes, logs, names),
+        predictions=Predictions(task.classes, task.codes[numbers], logs, names),
         protocol=task.folds.description,
         seconds_learning=sum(cell.seconds_learning for cell in cells),
         seconds_predicting=sum(cell.seconds_predicting for cell in cells),

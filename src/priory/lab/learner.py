@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from priory.filter import Filter, Options, Prepared
 from priory.lab.error import LabError
 from priory.lab.filter_classifier import in_memory
+from priory.lab.probabilities import log_probabilities
 from priory.lab.run import Reason
 
 FOLDED_BITS: Final = 20  #: columns that classifiers other than the filter are given
@@ -125,32 +126,6 @@ class PartialFitLearner:
     def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:  # noqa: ARG002 - folded columns have no names
         """Return nothing: the columns are folded, so their terms have no names."""
         return 0.0, []
-
-
-def log_probabilities(model: Any, X: Any) -> NDArray[np.float64]:
-    """Return a classifier's log p for every row and class, refusing what is not a number.
-
-    Logarithms straight from the model keep apart what is nearly certain; their exponentials would all be 1.
-    """
-    name = type(model).__name__
-    if hasattr(model, "predict_log_proba"):
-        with np.errstate(divide="ignore"):
-            logs = np.asarray(model.predict_log_proba(X), np.float64)
-    elif hasattr(model, "predict_proba"):
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.asarray(model.predict_proba(X), np.float64))
-    else:
-        raise LabError(
-            f"{name} gives no probabilities, which every judgement here needs: wrap it in scikit-learn's "
-            "CalibratedClassifierCV, or choose a model that has predict_proba"
-        )
-    wrong = np.flatnonzero(np.isnan(logs).any(axis=1))
-    if len(wrong):
-        raise LabError(
-            f"{name} gave a probability that is not a number for {len(wrong)} of {len(logs)} examples, the first is "
-            f"number {wrong[0]} of those it was asked about: look for gaps in its input"
-        )
-    return logs
 
 
 def _row(message: Prepared) -> csr_matrix:

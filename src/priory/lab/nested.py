@@ -8,20 +8,21 @@ mail as an outer training part has.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from priory.lab.error import LabError
-from priory.lab.out_of_fold import log_probabilities, out_of_fold
+from priory.lab.judging import Task, cell_of, run_of
+from priory.lab.out_of_fold import out_of_fold
 from priory.lab.predictions import Predictions
+from priory.lab.probabilities import require_probabilities
+from priory.lab.run import Run
 
 
 def error_rate(predictions: Predictions) -> float:
@@ -51,9 +52,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nested:
-    """What the procedure of choosing and learning predicted, and what it chose for each outer fold."""
+    """How the procedure of choosing and learning was judged, and what it chose for each outer fold."""
 
-    predictions: Predictions
+    run: Run
     choices: tuple[Choice, ...]
 
     @property
@@ -93,51 +94,29 @@ def choose(
     return Choice(min(judged, key=lambda name: judged[name]), judged)
 
 
-def nested(  # noqa: PLR0913 - the last three have a default that fits
-    candidates: Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    outer: Any,
-    inner: Inner = INNER,
-    *,
-    groups: NDArray[Any] | None = None,
-    names: Sequence[str] | None = None,
+def nested(
+    candidates: Mapping[str, Any], task: Task, inner: Inner = INNER, *, groups: NDArray[Any] | None = None
 ) -> Nested:
-    """Judge "compare these candidates and take the best" by nested cross-validation.
+    """Judge "compare these candidates and take the best" by nested cross-validation: the outer folds are the task's.
 
-    `outer` is any splitter of scikit-learn's protocol. With `groups`, inner folds keep each group on one side, too. An
-    example that several outer folds test is predicted as often; predictions are in the order of the examples.
+    With `groups`, inner folds keep each group on one side, too.
     """
-    labels = np.asarray(y)
-    classes = np.unique(labels)
-    choices, tested, said = [], [], []
-    for train, test in outer.split(X, labels, groups):
-        part, known = _safe_indexing(X, train), labels[train]
-        _check_classes(classes, known)
-        choices.append(choose(candidates, part, known, inner, None if groups is None else groups[train]))
-        model = clone(candidates[choices[-1].name]).fit(part, known)
-        said.append(log_probabilities(model, _safe_indexing(X, test)))
-        tested.append(np.asarray(test))
-    if not choices:
-        raise LabError("the outer splitter has no folds: there is nothing to judge by")
-    numbers = np.concatenate(tested)
-    order = np.argsort(numbers, kind="stable")
-    numbers = numbers[order]
-    truth = np.searchsorted(classes, labels[numbers]).astype(np.int64)
-    where = tuple(f"row {i}" if names is None else names[i] for i in numbers)
-    return Nested(Predictions(tuple(map(str, classes)), truth, np.vstack(said)[order], where), tuple(choices))
+    choices, cells = [], []
+    for train, test in task.folds:
+        within = None if groups is None else groups[train]
+        choices.append(choose(candidates, _safe_indexing(task.X, train), task.y[train], inner, within))
+        best = choices[-1].name
+        cells.append(cell_of(best, candidates[best], task, (train, test)))
+    if not cells:
+        raise LabError("the task has no folds: there is nothing to judge by")
+    return Nested(run_of("the best, chosen in each fold", task, cells), tuple(choices))
 
 
 def _check(candidates: Mapping[str, Any], labels: NDArray[Any], inner: Inner) -> None:
     if not candidates:
         raise LabError("no candidates: name one model at least")
     for name, model in candidates.items():
-        if not hasattr(model, "predict_proba"):
-            what = _class_name(model)
-            raise LabError(
-                f"{name} ({what}) gives no probabilities: wrap it, CalibratedClassifierCV({what}()), from "
-                "sklearn.calibration, or choose another"
-            )
+        require_probabilities(model, name)
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         all_are = f"all {len(labels):,} examples are {classes[0]}" if len(classes) else "there are no examples"
@@ -147,14 +126,3 @@ def _check(candidates: Mapping[str, Any], labels: NDArray[Any], inner: Inner) ->
             f"{classes[counts.argmin()]} has {counts.min()} examples to learn and there are {inner.n_folds} inner "
             "folds: take fewer folds, or more examples"
         )
-
-
-def _class_name(model: Any) -> str:
-    """The name of a model's class; of a pipeline, that of its last step."""
-    return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
-
-
-def _check_classes(classes: NDArray[Any], known: NDArray[Any]) -> None:
-    missing = sorted(set(classes.tolist()) - set(known.tolist()))
-    if missing:
-        raise LabError(f"an outer fold has no {missing[0]} to learn from: take fewer folds, or stratified ones")

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing
 
 from priory.lab.error import LabError
+from priory.lab.judging import Task, judged
 from priory.lab.predictions import Predictions
+from priory.lab.splits import Folds
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -36,19 +36,9 @@ def out_of_fold(  # noqa: PLR0913 - all but three have a default
     [False, False, False, False, False, False]
     """
     labels = np.asarray(y)
-    order = tuple(np.unique(labels)) if classes is None else tuple(classes)
-    parts = splits(X, labels, folds)
-    logs = np.full((len(labels), len(order)), np.nan)
-    for train, test in parts:
-        _check_classes(labels, train, order)
-        fitted = clone(model).fit(_safe_indexing(X, train), labels[train])
-        columns = [fitted.classes_.tolist().index(label) for label in order]
-        logs[test] = log_probabilities(fitted, _safe_indexing(X, test))[:, columns]
-    tested = np.sort(np.concatenate([test for _, test in parts]))
-    named = [f"row {i}" for i in tested] if names is None else [names[i] for i in tested]
-    known = {label: code for code, label in enumerate(order)}
-    truth = np.array([known[label] for label in labels[tested].tolist()], np.int64)
-    return Predictions(tuple(map(str, order)), truth, logs[tested], tuple(named))
+    fixed = Folds.of(splits(X, labels, folds), len(labels), "by the folds given")
+    [run] = judged({type(model).__name__: model}, Task.of(X, labels, fixed, classes, names))
+    return run.predictions
 
 
 def splits(X: Any, y: NDArray[Any], folds: Any) -> list[Split]:
@@ -71,26 +61,3 @@ def splits(X: Any, y: NDArray[Any], folds: Any) -> list[Split]:
             "use folds that test each example once, so that errors are counted once"
         )
     return parts
-
-
-def log_probabilities(fitted: Any, X: Any) -> NDArray[np.float64]:
-    """Return log p of each class, as exactly as the classifier can tell it."""
-    with np.errstate(divide="ignore"):
-        if hasattr(fitted, "predict_log_proba"):
-            return np.asarray(fitted.predict_log_proba(X), np.float64)
-        if hasattr(fitted, "predict_proba"):
-            return np.asarray(np.log(fitted.predict_proba(X)), np.float64)
-    raise LabError(
-        f"{type(fitted).__name__} gives no probabilities: wrap it in sklearn.calibration.CalibratedClassifierCV"
-    )
-
-
-def _check_classes(labels: NDArray[Any], train: NDArray[np.intp], order: Sequence[Any]) -> None:
-    given, learned = set(labels.tolist()), set(labels[train].tolist())
-    if given != set(order):
-        raise LabError(
-            f"the labels are {', '.join(sorted(map(str, given)))}, but the classes named are "
-            f"{', '.join(map(str, order))}: they must be the same"
-        )
-    if missing := given - learned:
-        raise LabError(f"a fold has no {min(map(str, missing))} to learn from: take fewer folds, or stratified ones")

@@ -109,7 +109,7 @@ def suspects(predictions: Predictions, *, slip_rate: float | None = None, groups
     n_levels = len(np.unique(predictions.log_probabilities, axis=0))
     if slip_rate is None and n_levels < _FEW_LEVELS:
         raise LabError(
-            f"the classifier says {n_levels} different things only, so its mistakes cannot be told from slips of people: "
+            f"the classifier says {n_levels} different things only: its mistakes cannot be told from people's slips; "
             "use one that says how sure it is, or give the share of slips"
         )
     question = _Question.of(predictions, groups)

@@ -135,10 +135,8 @@ class Case:
     def _chosen(self, models: Mapping[str, Any], folds: Folds, split: Split) -> tuple[list[Run], list[str]]:
         """Judge "compare these and take the best" by choosing within each fold."""
         groups = copies(self.mail) if split.together else None
-        inner = Inner(split.n_folds, split.seed)
-        found = nested_choice(models, self.mail.X, self.mail.y, folds, inner, groups=groups, names=self.mail.names)
-        run = Run("the best, chosen in each fold", found.predictions, f"nested: {folds.description}")
-        return [run], [found.warning] if found.warning else []
+        found = nested_choice(models, self._task(folds), Inner(split.n_folds, split.seed), groups=groups)
+        return [found.run], [found.warning] if found.warning else []
 
     def _explained(self, runs: list[Run], folds: Folds) -> list[Run]:
         """Let the filter give reasons for its mistakes, where the messages are at hand."""

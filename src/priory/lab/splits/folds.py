@@ -5,9 +5,9 @@ its parts are independent: a copy of a message, or an answer that quotes it, mus
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,17 @@ class Folds:
         for name in ("tests", "left_out"):
             object.__setattr__(self, name, tuple(_fixed(numbers) for numbers in getattr(self, name)))
         object.__setattr__(self, "order", _fixed(self.order))
+
+    @classmethod
+    def of(cls, parts: Iterable[tuple[Numbers, Numbers]], n_examples: int, description: str) -> Self:
+        """Return folds from training and test numbers, such as any splitter of scikit-learn's yields.
+
+        >>> Folds.of([(np.array([0, 1]), np.array([3]))], 4, "by hand").left_out[0].tolist()
+        [2]
+        """
+        every, both = np.arange(n_examples), [(np.asarray(train), np.asarray(test)) for train, test in parts]
+        left_out = (np.setdiff1d(every, np.concatenate(each)) for each in both)
+        return cls(description, every, tuple(test for _, test in both), tuple(left_out))
 
     @property
     def n_examples(self) -> int:

@@ -1,0 +1,46 @@
+"""Asks a classifier for its probabilities, as exactly as it can tell them, and refuses what cannot be judged."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from priory.lab.error import LabError
+
+
+def require_probabilities(model: Any, name: str | None = None) -> None:
+    """Refuse a classifier that only says which class it is.
+
+    >>> from sklearn.svm import LinearSVC
+    >>> require_probabilities(LinearSVC(), "my model")
+    Traceback (most recent call last):
+    priory.lab.error.LabError: my model (LinearSVC) gives no probabilities, which every judgement here needs: ...
+    """
+    if not (hasattr(model, "predict_proba") or hasattr(model, "predict_log_proba")):
+        kind = type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
+        which = kind if name in (None, kind) else f"{name} ({kind})"
+        raise LabError(
+            f"{which} gives no probabilities, which every judgement here needs: wrap it in scikit-learn's "
+            "CalibratedClassifierCV, or choose a model that has predict_proba"
+        )
+
+
+def log_probabilities(model: Any, X: Any, name: str | None = None) -> NDArray[np.float64]:
+    """Return a fitted classifier's log p for every row and class, refusing what is not a number.
+
+    Logarithms straight from the model keep apart what is nearly certain; of their exponentials all would be 1.
+    """
+    require_probabilities(model, name)
+    with np.errstate(divide="ignore"):
+        if hasattr(model, "predict_log_proba"):
+            logs = np.asarray(model.predict_log_proba(X), np.float64)
+        else:
+            logs = np.log(np.asarray(model.predict_proba(X), np.float64))
+    wrong = np.flatnonzero(np.isnan(logs).any(axis=1))
+    if len(wrong):
+        raise LabError(
+            f"{name or type(model).__name__} gave a probability that is not a number for {len(wrong)} of {len(logs)} "
+            f"examples, the first is number {wrong[0]} of those it was asked about: look for gaps in its input"
+        )
+    return logs
