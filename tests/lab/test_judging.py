@@ -147,9 +147,7 @@ def test_examples_that_cannot_be_judged_by_are_named():
         Task.of(X, ["ham"] * 200, FOLDS)
     with pytest.raises(LabError, match="the examples have none at all for a label"):
         Task.of(X[:0], [], FOLDS)
-    with pytest.raises(
-        LabError, match="the labels are ham, spam, but the classes named are ham, junk"
-    ):
+    with pytest.raises(LabError, match="the labels are ham, spam, but the classes named are ham, junk"):
         Task.of(X, Y, FOLDS, ["ham", "junk"])
     with pytest.raises(LabError, match="these folds part 200 examples, but 100 were given"):
         judged({"bernoulli": BernoulliNB()}, Task.of(X[:100], Y[:100], FOLDS))

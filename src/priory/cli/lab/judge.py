@@ -136,8 +136,8 @@ def seal(  # noqa: PLR0913, PLR0917 - typer makes options of them
 ) -> None:
     """Draw a test set from labelled mail and seal it: every look at it will be noted.
 
-    Near-copies stay together. The file holds digests, no mail. Give it to the other commands as `--seal`, and they
-    leave these messages out, until `priory lab evaluate --seal FILE --look`.
+    Near-copies stay together. The file holds digests and where the messages are, no mail. Give it to the other commands
+    as `--seal`, and they leave these messages out, until `priory lab evaluate --seal FILE --look`.
 
     **Example**
 

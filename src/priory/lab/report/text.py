@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -9,6 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from priory.lab.report.compared import Compared
 from priory.lab.report.numbers import figure, memory, p_value, percent, seconds
 from priory.lab.report.report import Judged, Report
 from priory.lab.run import Mistake
@@ -19,6 +21,8 @@ _AGAINST: Final = "#2563a8"
 _BAR: Final = 20
 _FIRST_COLUMN: Final = 20
 _COLUMN: Final = 26
+_NARROW: Final = 9
+_CHOSEN_BY: Final = ("accuracy %", "cost per message", "1-ROCA%", "h=0.1%")
 _N_MISTAKES: Final = 5
 _N_REASONS: Final = 4
 _N_WEIGHTS: Final = 8
@@ -57,15 +61,17 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     yield _headline(report)
     if report.lines:
         yield Text("\n").join(Text(f"! {printable(line)}", "bold yellow") for line in report.lines)
-    n_fit = max(1, (width - _FIRST_COLUMN) // _COLUMN)
-    for begin in range(0, len(report.runs), n_fit):
-        yield _figures(report.runs[begin : begin + n_fit])
-    first = report.runs[0]
+    first, n_fit = report.runs[0], max(1, (width - _FIRST_COLUMN) // _COLUMN)
+    if len(report.runs) > n_fit:
+        yield _overview(report.runs, width)
+        yield _figures([first])
+    else:
+        yield _figures(report.runs)
     yield _confusion(first)
     if len(first.drift) > 1:
         yield _drift(first)
-    if report.comparisons:
-        yield _comparisons(report)
+    for one, several in groupby(report.comparisons, key=lambda compared: compared.one):
+        yield _comparisons(one, list(several))
     yield from _disagreements(report)
     if first.mistakes:
         yield _mistakes(first, width)
@@ -86,6 +92,18 @@ def _plain_table(*columns: str) -> Table:
     for number, column in enumerate(columns):
         table.add_column(Text(printable(column)), justify="right" if number else "left", overflow="fold")
     return table
+
+
+def _overview(runs: Sequence[Judged], width: int) -> Group:
+    """The figures that models are chosen by, as many as fit; the page and the JSON have all of them for all models."""
+    n_fit = (width - _FIRST_COLUMN - 2 * _NARROW) // _COLUMN
+    chosen = [name for name in _CHOSEN_BY if name in runs[0].summary.figures][: max(1, n_fit)]
+    table = _plain_table("", *chosen, "time", "memory")
+    for judged in runs:
+        figures = (_cell(*figure(judged.summary.figures[name])) for name in chosen)
+        time = seconds(judged.run.seconds_learning + judged.run.seconds_predicting)
+        table.add_row(Text(printable(judged.run.model)), *figures, time, memory(judged.run.peak_bytes))
+    return _titled("Models, with 95 % intervals", table)
 
 
 def _figures(runs: Sequence[Judged]) -> Group:
@@ -132,20 +150,22 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_HEIGHTS[round(value / greatest * (len(_HEIGHTS) - 1))] for value in values)
 
 
-def _comparisons(report: Report) -> Group:
-    table = _plain_table("first and second", "figure", "difference", "p-value")
-    for of in report.comparisons:
+def _comparisons(one: str, several: Sequence[Compared]) -> Group:
+    table = _plain_table("less", "figure", "difference", "p-value")
+    for of in several:
         table.add_row(
-            Text(printable(f"{of.one} and {of.two}")),
-            of.figure,
+            Text(printable(of.two)),
+            of.figure.removeprefix("share of "),
             _cell(*figure(of.found.difference)),
-            f"{p_value(of.found.p_value)} ({of.found.test})",
+            p_value(of.found.p_value),
         )
-    return _titled("Comparisons, first less second", table)
+    tests = " and ".join(dict.fromkeys(of.found.test for of in several))
+    return _titled(f"Comparisons of {one}, by {tests}", table)
 
 
 def _disagreements(report: Report) -> Iterator[Group]:
-    for pair in report.disagreements:
+    """Where the best and the second differ; all other pairs are on the page."""
+    for pair in report.disagreements[:1]:
         if pair.found:
             table = _plain_table("message", "is", pair.one, pair.two)
             for of in pair.found[:_N_DISAGREEMENTS]:
