@@ -58,7 +58,7 @@ def test_what_has_no_end_or_no_json_is_still_written() -> None:
 def test_the_first_model_is_compared_with_each_other_one(two_models: Report) -> None:
     one, two = drawn(1), drawn(2, gap=3.0)
     assert [(of.figure, of.found) for of in two_models.comparisons] == [
-        ("share of errors", mcnemar(one, two)),
+        ("errors", mcnemar(one, two)),
         ("AUC", delong(one, two)),
     ]
     (pair,) = two_models.disagreements

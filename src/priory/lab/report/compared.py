@@ -46,7 +46,7 @@ def paired_tests(runs: Sequence[Run]) -> list[Compared]:
     for other in others:
         if same_examples(first, other):
             pair = first.predictions, other.predictions
-            made.append(Compared(first.model, other.model, "share of errors", mcnemar(*pair)))
+            made.append(Compared(first.model, other.model, "errors", mcnemar(*pair)))
             if first.predictions.n_classes == 2:
                 made.append(Compared(first.model, other.model, "AUC", delong(*pair)))
     return made

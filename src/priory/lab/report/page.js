@@ -23,14 +23,16 @@ const page = (() => {
   const amount = (number) => (Number.isFinite(number) ? String(Number(number.toPrecision(3))) : "never");
   const count = (number) => number.toLocaleString("en");
 
-  // How far log-odds reach, over all runs: the width of the threshold sliders and of two plots.
-  function reachOf(about) {
+  // How far the log-odds of a run reach: the width of two of its plots. Over all runs: that of the threshold sliders.
+  function reachOf(run, about) {
     let most = 5;
-    for (const run of runs) for (const l of run.about[about]) if (Number.isFinite(l)) most = Math.max(most, Math.abs(l));
+    for (const l of run.about[about]) if (Number.isFinite(l)) most = Math.max(most, Math.abs(l));
     return most * 1.05;
   }
 
-  const reach = Object.fromEntries(Object.keys(runs[0].about).map((about) => [about, reachOf(about)]));
+  const abouts = Object.keys(runs[0].about);
+  for (const run of runs) run.reach = Object.fromEntries(abouts.map((about) => [about, reachOf(run, about)]));
+  const reach = Object.fromEntries(abouts.map((about) => [about, Math.max(...runs.map((run) => run.reach[about]))]));
 
   function thresholdWords(logOdds) {
     const words = percent(operating.probability(logOdds));
@@ -53,7 +55,7 @@ const page = (() => {
     names.about = plots.escaped(names.plainAbout);
     names.others = plots.escaped(names.plainOthers);
     return { run, runs, chosen: state.chosen, about, at: two ? at : null, counts, rates: found, names, operatingPoints: points,
-      reach: reach[about], sorted: run.sorted[about], logarithmic: state.logarithmic,
+      reach: run.reach[about], sorted: run.sorted[about], logarithmic: state.logarithmic,
       windows: operating.drift(run, said, about, nClasses), costPerMessage: operating.costPerMessage(counts, costs),
       costCurve: two ? operating.costCurve(run, costs) : null };
   }

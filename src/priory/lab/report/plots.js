@@ -3,7 +3,8 @@
 
 const plots = (() => {
   const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
-  const TICKS = [0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000];
+  // Where log-odds are marked, by how far they reach: so many that there is room for their names.
+  const TICKS = [[100, [0, 1, 3, 10, 30]], [1000, [0, 1, 10, 100]], [Infinity, [0, 1, 100, 10000]]];
   const BINS = 60;
 
   // Names are texts, but plotly reads tags in them.
@@ -80,7 +81,8 @@ const plots = (() => {
   }
 
   function stretched(c, title, reach) {
-    const ticks = TICKS.filter((t) => t <= reach).flatMap((t) => (t ? [-t, t] : [0])).sort((a, b) => a - b);
+    const [, marks] = TICKS.find(([most]) => reach <= most);
+    const ticks = marks.filter((t) => t <= reach).flatMap((t) => (t ? [-t, t] : [0])).sort((a, b) => a - b);
     return axis(c, title, { range: [-stretch(reach), stretch(reach)], tickvals: ticks.map(stretch), tickangle: 0,
       ticktext: ticks.map((t) => String(t).replace("-", "−")) });
   }

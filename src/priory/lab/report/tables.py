@@ -117,6 +117,8 @@ def _mistake(judged: Judged, of: Mistake) -> Html:
 def weights_part(judged: Judged) -> Html:
     """The features that weigh most, for the second class and for the first."""
     weights = [weight for weight in judged.run.weights if math.isfinite(weight.mean_term)]
+    if not weights:
+        return element("p", f"{judged.run.model} does not tell what its features weigh.", class_="quiet")
     by_term = sorted(weights, key=lambda weight: weight.mean_term)
     against = [weight for weight in by_term[:N_WEIGHTS] if weight.mean_term < 0]
     in_favour = [weight for weight in by_term[: -N_WEIGHTS - 1 : -1] if weight.mean_term > 0]

@@ -155,7 +155,7 @@ def _comparisons(one: str, several: Sequence[Compared]) -> Group:
     for of in several:
         table.add_row(
             Text(printable(of.two)),
-            of.figure.removeprefix("share of "),
+            of.figure,
             _cell(*figure(of.found.difference)),
             p_value(of.found.p_value),
         )
