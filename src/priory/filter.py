@@ -55,6 +55,11 @@ class Options:
         """The labels, in the order of the cost matrix; with two of them, verdicts are about the second."""
         return self.costs.labels
 
+    @property
+    def model(self) -> PresenceBayes:
+        """How the counts are read."""
+        return PresenceBayes(tuple(self.weights[kind] for kind in KINDS), self.smoothing)
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:
@@ -99,7 +104,7 @@ class Filter:
     def __init__(self, home: Path, options: Options) -> None:
         self.home = home
         self.options = options
-        self._model = PresenceBayes(tuple(options.weights[kind] for kind in KINDS), options.smoothing)
+        self._model = options.model
         self._memory = Memory(home, options.labels, options.spec.bits, self._model)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)

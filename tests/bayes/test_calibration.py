@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 from priory.bayes import Calibration, calibrate
-from priory.bayes.calibration import SLOPE, _probability
+from priory.bayes.calibration import PRECISION, SLIPS, SLOPE
 from priory.bayes.counts import N_BINS, bin_centres, bin_of
+from priory.bayes.line import most_probable_line
 from priory.verdict import probability
 
 
@@ -148,8 +150,21 @@ def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> No
         assert log_posterior(line.slope + slope, line.intercept + intercept) <= here + 1e-6
 
 
-@given(st.floats(-30, 30), st.floats(-1, 1))
-def test_the_logistic_function_is_the_verdicts(score: float, intercept: float) -> None:
-    line = np.array([1.0, intercept])
-    within = min(max(score + intercept, -30), 30)
-    assert _probability(np.array([score]), line)[0] == pytest.approx(probability(within), rel=1e-12)
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.3, 3), st.floats(-2, 2), st.integers(20, 2000))
+def test_the_line_is_where_the_posterior_is_highest(seed: int, slope: float, intercept: float, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = np.sort(rng.normal(0, 3, n))
+    own = (rng.random(n) < [probability(slope * score + intercept) for score in scores]).astype(float)
+    prior = np.array([SLOPE, 0.0])
+
+    def depth(line: np.ndarray) -> float:
+        p = np.array([probability(line[0] * score + line[1]) for score in scores])
+        likelihood = own @ np.log(SLIPS + p) + (1 - own) @ np.log(SLIPS + 1 - p)
+        return float(PRECISION @ (line - prior) ** 2 / 2 - likelihood)
+
+    line = np.array(most_probable_line(scores, 1 - own, own, prior, PRECISION, SLIPS))
+    for step in ([1e-3, 0], [-1e-3, 0], [0, 1e-3], [0, -1e-3]):
+        assert depth(line) <= depth(line + step) + 1e-9
+    best = minimize(depth, prior, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})
+    assert depth(line) <= best.fun + 1e-6

@@ -13,6 +13,8 @@ import pytest
 
 from priory.cli.lab import app
 from priory.cli.lab.options import By
+from priory.cli.lab.output import require_plots
+from priory.cli.options import Problem
 from priory.demo import draw
 from priory.lab.mail_folds import WAYS
 
@@ -93,6 +95,7 @@ def test_an_interrupted_replay_goes_on(inbox, tmp_path):
     assert process.returncode == -signal.SIGKILL
     replayed = found("replay", "--index", many, home=tmp_path)
     assert replayed["messages"] == 6000
+    assert replayed["messages_per_second"] is None
     assert not list((tmp_path / "lab").glob("replay-*/so-far-*.npz"))
     whole = found("replay", "--index", many, "--fresh", home=tmp_path)
     assert replayed["runs"][0]["figures"] == whole["runs"][0]["figures"]
@@ -150,7 +153,7 @@ def test_models_are_compared_and_the_winner_is_doubted(inbox, tmp_path):
     )
     for name in models:
         assert runs[name]["seconds_learning"] > 0
-        assert runs[name]["peak_bytes"] >= 0
+        assert runs[name]["peak_bytes"] > 0
         assert runs[name]["figures"]["AUC"]["high"] > 0.8
     shown = lab("compare", "--index", inbox / "index", *options, home=tmp_path, cwd=tmp_path)
     assert "Believe it" in shown.stdout
@@ -166,12 +169,31 @@ def test_a_sealed_test_set_is_left_out_until_it_is_looked_at(inbox, tmp_path):
     assert sum(judged["runs"][0]["n_by_class"].values()) == 300 - n_sealed
     assert "were left out (not looked at yet)" in judged["lines"][0]
     look = ("evaluate", "--index", inbox / "index", "--seal", seal, "--look")
-    assert found(*look, home=tmp_path)["lines"] == ["looked at once: this is a test error"]
+    first = found(*look, home=tmp_path)
+    assert first["lines"][0] == "looked at once: this is a test error"
+    [kept] = [path.name for path in (tmp_path / "lab").glob("look-*")]
     again = found(*look, "--model", "multinomial", home=tmp_path)
-    assert again["lines"] == ["looked at 2 times: this is a validation error"]
+    assert again["lines"][0] == "looked at 2 times: this is a validation error"
+    assert found("report", kept, home=tmp_path)["lines"][0] == again["lines"][0]
+    replayed = found("replay", "--index", inbox / "index", "--seal", seal, home=tmp_path)
+    assert replayed["messages"] == 300 - n_sealed
     assert sum(again["runs"][0]["n_by_class"].values()) == n_sealed
-    shown = lab("report", home=tmp_path).stdout
+    shown = lab("report", kept, home=tmp_path).stdout
     assert "looked at 2 times: this is a validation error" in shown
+
+
+def test_looking_for_wrong_labels_leaves_the_report_as_it_was(inbox, tmp_path):
+    judged = found("evaluate", "--index", inbox / "index", home=tmp_path)
+    found("errors", "--index", inbox / "index", home=tmp_path)
+    assert found("report", home=tmp_path) == judged
+    assert judged["runs"][0]["weights"]
+
+
+def test_a_page_that_cannot_be_drawn_is_refused_before_the_work(monkeypatch, tmp_path):
+    monkeypatch.setattr("priory.cli.lab.output.find_spec", lambda _name: None)
+    require_plots(None)
+    with pytest.raises(Problem, match=r"a page needs plotly.* pip install 'priory\[report\]'"):
+        require_plots(tmp_path / "report.html")
 
 
 def test_wrong_labels_are_found(inbox, tmp_path):
@@ -220,17 +242,24 @@ def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
     (tmp_path / "junk").write_text(f"junk {spam}\n")
     index = inbox / "index"
     for arguments, said in {
-        ("evaluate", "--index", tmp_path / "ham-only"): "spam|label|class",
+        (
+            "evaluate",
+            "--index",
+            tmp_path / "ham-only",
+        ): "all [0-9]+ examples are ham: to judge, examples of another class",
+        ("evaluate", "--index", tmp_path / "ham-only", "--by", "leave-one-out"): "there is no spam among",
         ("replay", "--index", tmp_path / "ham-only"): "no spam",
         ("evaluate", "--index", tmp_path / "empty"): "there is no mail to judge by",
         ("replay", "--index", tmp_path / "empty"): "there is no mail to replay",
         ("evaluate", "--index", tmp_path / "missing"): "missing:1: there is no file",
         ("evaluate", "--index", tmp_path / "nothing"): "nothing does not exist",
-        ("evaluate", "--index", tmp_path / "one-spam"): "spam",
+        ("evaluate", "--index", tmp_path / "one-spam"): "spam is in 1 of [0-9]+ groups, too few for 5 folds",
         ("compare", "--index", index, "--model", "naive"): "there is no model 'naive'; there are filter",
         ("replay", "--index", index, "--model", "forest"): "no model 'forest' that learns message by message",
         ("evaluate", "--index", index, "--model", "sklearn.svm:LinearSVC"): "LinearSVC.* gives no probabilities",
         ("evaluate", "--index", index, "--look"): "--look needs the sealed test set",
+        ("evaluate", "--index", index, "--look", "--seal", "x", "--curve"): "--look judges a model once, as it is",
+        ("evaluate", "--index", index, "--by", "leave-one-out", "--curve"): "--curve needs folds",
         ("evaluate", "--index", index, "--seal", tmp_path / "no.seal"): "no.seal",
         ("evaluate", "--index", index, "--exclude", "smell"): "no kind of features 'smell'",
         ("evaluate", "--index", index, "ham=x"): "either as LABEL=PATH… or with --index",
@@ -270,7 +299,6 @@ def test_the_ways_to_split_are_those_of_the_library():
 
 @pytest.mark.corpora
 def test_ten_models_are_compared_on_real_mail(corpora, tmp_path):
-    """The quick half of the catalogue; all of it, with forest and boosting, is measured in docs/lab/README.md."""
     names = (
         "filter",
         "bernoulli",
@@ -280,8 +308,8 @@ def test_ten_models_are_compared_on_real_mail(corpora, tmp_path):
         "kdb",
         "tree",
         "logistic",
-        "aode",
-        "sklearn-multinomial",
+        "forest",
+        "boosting",
     )
     options = [option for name in names for option in ("--model", name)]
     judged = found("compare", "--index", corpora / "spamassassin/index", "--jobs", 2, *options, home=tmp_path)

@@ -144,7 +144,7 @@ def test_the_text_says_what_is_lost() -> None:
     found = exclusion(BernoulliNB(), table, ["spam", "spam", "ham", "ham"] * 5, excluded=["offer"], costs=Costs())
     first, second, third = str(found).splitlines()
     assert first.startswith("without offer: ")
-    assert "errors instead of 0.00%" in first
+    assert "errors instead of 0.00 %" in first
     assert second.startswith("  cost per example +")
     assert third.startswith("  the rest tells whether offer is 0: AUC ")
 
@@ -199,9 +199,9 @@ def test_questions_without_an_answer_are_refused() -> None:
     loans, paid = _loans(50)
     with pytest.raises(LabError, match="50 rows and 49 labels do not belong together"):
         exclusion(MixedNB(), loans, paid[:49], excluded=[0])
-    with pytest.raises(LabError, match="50 examples have 1 classes"):
+    with pytest.raises(LabError, match="all 50 examples are paid"):
         exclusion(MixedNB(), loans, ["paid"] * 50, excluded=[0])
-    with pytest.raises(LabError, match="60 folds were asked for, and the class unpaid has"):
+    with pytest.raises(LabError, match="cannot fill 60 folds"):
         exclusion(MixedNB(), loans, paid, excluded=[0], folds=60)
     with pytest.raises(LabError, match="the labels are paid, unpaid, but the costs are about ham, spam"):
         exclusion(MixedNB(), loans, paid, excluded=[0], costs=Costs())

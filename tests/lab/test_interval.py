@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from priory.lab.interval import Interval, around, bootstrap, resampled, resampled_sums, share
+from priory.lab.interval import Interval, bootstrap, middle_of, percent, resampled, resampled_sums, share
+from priory.lab.units import Units
 
 
 @settings(deadline=None)
@@ -46,14 +47,29 @@ def test_an_interval_has_other_units_a_text_and_plain_values():
     assert json.dumps(plain) == '{"estimate": 0.5, "low": null, "high": null}'
 
 
+def test_a_share_in_words_has_two_decimals():
+    assert [percent(0.0), percent(0.12345), percent(1.0)] == ["0.00 %", "12.35 %", "100.00 %"]
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.floats(1, 20))
+def test_examples_that_count_for_fewer_have_a_wider_interval(k: int, more: int, effect: float):
+    found, alone = share(k, k + more, design_effect=effect), share(k, k + more)
+    assert found.estimate == alone.estimate
+    assert found.low <= alone.low + 1e-12
+    assert found.high >= alone.high - 1e-12
+    fewer = share(3, 10)
+    assert share(12, 40, design_effect=4).low == pytest.approx(fewer.low, abs=1e-12)
+    assert share(12, 40, design_effect=4).high == pytest.approx(fewer.high, abs=1e-12)
+
+
 def test_what_was_drawn_on_one_side_of_the_estimate_is_stretched_to_it():
-    assert around(0.0, np.linspace(1, 2, 11)).low == 0
-    assert around(3.0, np.linspace(1, 2, 11)).high == 3
+    assert middle_of(0.0, np.linspace(1, 2, 11)).low == 0
+    assert middle_of(3.0, np.linspace(1, 2, 11)).high == 3
 
 
 def test_draws_that_are_no_number_do_not_count():
-    assert around(1.0, np.array([np.nan, 1, 1, np.inf])) == Interval(1, 1, 1)
-    unknown = around(1.0, np.array([np.nan]))
+    assert middle_of(1.0, np.array([np.nan, 1, 1, np.inf])) == Interval(1, 1, 1)
+    unknown = middle_of(1.0, np.array([np.nan]))
     assert np.isnan([unknown.low, unknown.high]).all()
 
 
@@ -83,6 +99,43 @@ def test_the_bootstrap_of_a_mean_covers_about_as_often_as_it_says():
         found = bootstrap(lambda i, x=x: float(x[i].mean()), np.zeros(80), n_resamples=200)
         hits += found.low <= 0 <= found.high
     assert 0.9 <= hits / 200 <= 0.98
+
+
+def test_groups_are_drawn_as_a_whole_within_their_stratum():
+    strata, groups = np.array([0, 0, 0, 1, 1, 1, 1, 0]), np.array([5, 5, 2, 3, 3, 3, 8, 8])
+    units = Units.of(strata, groups)
+    assert units.sizes.tolist() == [1, 3, 2, 2]
+    assert [each.tolist() for each in units.by_stratum] == [[0, 2], [1], [3]]  # the last is of both strata
+    drawn = []
+    resampled(lambda numbers: drawn.append(numbers.tolist()) or 0.0, strata, 50, groups=groups)
+    for numbers in drawn:
+        counts = np.bincount(numbers, minlength=8)
+        assert (counts[0] == counts[1], counts[0] + counts[2], counts[3:].tolist()) == (True, 2, [1] * 5)
+    sums = resampled_sums(np.eye(8), strata, groups=groups, n_resamples=50)
+    assert sums[:, 0].tolist() == sums[:, 1].tolist()
+    assert (sums[:, 0] + sums[:, 2]).tolist() == [2] * 50
+    assert (sums[:, 3:] == 1).all()
+
+
+def test_where_each_example_is_its_own_group_the_same_is_drawn_as_without_groups():
+    values, strata = np.random.default_rng(3).normal(size=(60, 2)), np.arange(60) % 3
+    for draw in (
+        lambda groups: resampled(lambda i: float(values[i, 0].mean()), strata, 20, groups=groups),
+        lambda groups: resampled_sums(values, strata, n_resamples=20, groups=groups),
+    ):
+        assert np.abs(draw(None) - draw(np.arange(60))).max() < 1e-12
+
+
+def test_the_bootstrap_of_a_mean_over_groups_covers_about_as_often_as_it_says():
+    random, groups, hits = np.random.default_rng(0), np.repeat(np.arange(60), 5), []
+    for _ in range(200):
+        x = random.normal(size=60)[groups]
+        found = [
+            bootstrap(lambda i, x=x: float(x[i].mean()), groups * 0, groups=g, n_resamples=99) for g in (groups, None)
+        ]
+        hits.append([each.low <= 0 <= each.high for each in found])
+    assert np.mean(hits, axis=0)[0] >= 0.89
+    assert np.mean(hits, axis=0)[1] < 0.75
 
 
 def test_the_same_seed_draws_the_same():

@@ -9,9 +9,9 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import LinearSVC
 
 from priory.bayes import BernoulliNB
+from priory.lab.cells import Cells
 from priory.lab.error import LabError
 from priory.lab.judging import Task, judged, places
-from priory.lab.kept import Kept
 from priory.lab.splits import Folds, folds
 
 RANDOM = np.random.default_rng(1)
@@ -51,17 +51,17 @@ def test_the_training_error_is_that_of_what_was_learned():
     assert run.train_error == pytest.approx(np.mean(errors), abs=1e-12)
 
 
-def test_an_example_that_is_tested_twice_is_there_twice():
-    twice = folds(Y, "random", n_folds=2, seed=1, share=0.5)
-    [run] = judged({"bernoulli": BernoulliNB()}, Task.of(X, Y, twice))
-    example, fold, _ = places(twice)
-    assert len(run.predictions) == len(example) == sum(len(test) for test in twice.tests)
-    place = next(i for i in range(len(example) - 1) if example[i] == example[i + 1])
-    assert run.predictions.names[place] == run.predictions.names[place + 1]
-    train, _ = list(twice)[fold[place]]
+def test_an_example_is_judged_once_however_many_folds_test_it():
+    many = folds(Y, "random", n_folds=20, seed=1, share=0.5)
+    task = Task.of(X, Y, many)
+    [run] = judged({"bernoulli": BernoulliNB()}, task)
+    assert len(run.predictions) == len(set(run.predictions.names)) == 200
+    assert run.protocol.endswith("each example judged once")
+    example, fold, _ = places(task.folds)
+    train, _ = list(task.folds)[fold[7]]
     model = BernoulliNB().fit(X[train], Y[train])
-    expected = model.predict_log_proba(X[[example[place]]])[0]
-    assert run.predictions.log_probabilities[place] == pytest.approx(expected, abs=1e-12)
+    expected = model.predict_log_proba(X[[example[7]]])[0]
+    assert run.predictions.log_probabilities[7] == pytest.approx(expected, abs=1e-12)
 
 
 class _Counting(ClassifierMixin, BaseEstimator):
@@ -84,15 +84,22 @@ class _Counting(ClassifierMixin, BaseEstimator):
 def test_what_was_kept_is_not_done_again(tmp_path, monkeypatch):
     monkeypatch.setattr(_Counting, "n_fits", 0)
     monkeypatch.setattr(_Counting, "stop_at", 2)
+    models = {"counting": _Counting()}
+    cells = Cells.of(tmp_path / "cells", models, TASK, "these examples")
     with pytest.raises(KeyboardInterrupt):
-        judged({"counting": _Counting()}, TASK, shelf=Kept(tmp_path))
+        judged(models, TASK, shelf=cells)
     monkeypatch.setattr(_Counting, "stop_at", 10**9)
     done = []
-    first = judged({"counting": _Counting()}, TASK, shelf=Kept(tmp_path), done=lambda *each: done.append(each))
+    first = judged(models, TASK, shelf=cells, done=lambda *each: done.append(each))
     assert _Counting.n_fits == 3 + 2
     assert done == [("counting", fold) for fold in range(4)]
-    again = judged({"counting": _Counting()}, TASK, shelf=Kept(tmp_path))
+    renamed = {"same": _Counting(), "other": _Counting()}
+    again = judged({"same": _Counting()}, TASK, shelf=Cells.of(tmp_path / "cells", renamed, TASK, "these examples"))
     assert _Counting.n_fits == 5
+    judged(models, TASK, shelf=Cells.of(tmp_path / "cells", models, TASK, "other examples"))
+    assert _Counting.n_fits == 9
+    judged(models, TASK, shelf=Cells.of(tmp_path / "cells", models, TASK, "these examples", fresh=True))
+    assert _Counting.n_fits == 13
     assert np.array_equal(first[0].predictions.log_probabilities, again[0].predictions.log_probabilities)
 
 

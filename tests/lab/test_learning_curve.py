@@ -115,7 +115,7 @@ def test_shares_are_shares(mail, shares):
 
 def test_bad_input_is_named(mail):
     X, y = mail
-    with pytest.raises(LabError, match="have 1 classes"):
+    with pytest.raises(LabError, match="all 600 examples are ham"):
         learning_curve(BernoulliNB(), X, ["ham"] * 600)
     with pytest.raises(
         LabError, match=r"LogisticRegression cannot learn from 1 examples or more of these: .*larger share"

@@ -1,11 +1,13 @@
 """Choosing is judged with the learning: what was seen when choosing is too low, and nested cross-validation is not."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
@@ -15,9 +17,10 @@ from priory.bayes import BernoulliNB
 from priory.lab.error import LabError
 from priory.lab.judging import Task
 from priory.lab.measures import brier
-from priory.lab.nested import Choice, Inner, Nested, choose, nested
+from priory.lab.nested import Choice, Nested, choose, nested
 from priory.lab.predictions import Predictions
 from priory.lab.run import Run
+from priory.lab.splits import folds
 
 OUTER = StratifiedKFold(3, shuffle=True, random_state=1)
 
@@ -59,13 +62,13 @@ def mail():
 
 def test_twenty_depths_by_five_folds_fit_a_hundred_models(noise):
     Noted.n_fits = 0
-    choose({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, *noise, Inner(n_folds=5))
+    choose({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, Task.of(*noise, folds(noise[1], n_folds=5)))
     assert Noted.n_fits == 100
 
 
 def test_nesting_fits_that_for_each_outer_fold_and_the_winner_once_more(noise):
     Noted.n_fits = 0
-    found = nested({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, Task.of(*noise, OUTER), Inner(n_folds=5))
+    found = nested({f"depth {depth}": Noted(depth) for depth in range(1, 21)}, Task.of(*noise, OUTER))
     assert Noted.n_fits == 3 * (100 + 1)
     assert len(found.choices) == 3
     assert all(len(choice.judged) == 20 for choice in found.choices)
@@ -91,7 +94,7 @@ def test_the_error_of_equal_folds_is_the_average_of_their_errors():
         said[test[:n_wrong]] = 1 - said[test[:n_wrong]]
         fold_errors.append(n_wrong / len(test))
     assert fold_errors == [0.1, 0.2, 0.2, 0.1, 0.2]
-    assert choose({"told": Told()}, said[:, None], y).judged == {"told": pytest.approx(0.16)}
+    assert choose({"told": Told()}, Task.of(said[:, None], y, splitter)).judged == {"told": pytest.approx(0.16)}
 
 
 def test_nested_error_of_guessing_is_a_half_where_the_chosen_one_looks_better():
@@ -101,11 +104,15 @@ def test_nested_error_of_guessing_is_a_half_where_the_chosen_one_looks_better():
         random = np.random.default_rng(seed)
         X, y = random.random((60, 12)), np.where(random.permutation(60) % 2, "spam", "ham")
         candidates = {f"word {j}": make_pipeline(Only(j), BernoulliNB(binarize=0.5)) for j in range(12)}
-        found = nested(candidates, Task.of(X, y, OUTER), Inner(n_folds=3, seed=seed))
+        found = nested(candidates, Task.of(X, y, OUTER), partial(_three_folds, y, seed))
         seen += [choice.judged[choice.name] for choice in found.choices]
         judged.append(found.run.predictions.errors.mean())
     assert np.mean(seen) < 0.42
     assert np.mean(judged) == pytest.approx(0.5, abs=0.05)
+
+
+def _three_folds(y, seed, train):
+    return folds(y[train], n_folds=3, seed=seed)
 
 
 class Only(BaseEstimator):
@@ -133,16 +140,15 @@ def test_one_candidate_is_plain_cross_validation(mail):
 def test_the_better_one_is_chosen_by_any_figure_and_on_sparse_rows(mail):
     X, y = mail
     candidates = {"certain": BernoulliNB(prior=[1, 0]), "fitted": BernoulliNB()}
-    inner = Inner(figure=lambda predictions: brier(predictions).estimate)
     task = Task.of(csr_matrix(X), y, OUTER, names=[f"inbox:{i}" for i in range(len(y))])
-    found = nested(candidates, task, inner)
+    found = nested(candidates, task, figure=lambda predictions: brier(predictions).estimate)
     assert [choice.name for choice in found.choices] == ["fitted"] * 3
     assert found.run.predictions.names[:2] == ("inbox:0", "inbox:1")
     assert found.run.predictions.errors.mean() < 0.2
 
 
 def test_of_equals_the_first_named_wins(mail):
-    assert choose({"b": BernoulliNB(), "a": BernoulliNB()}, *mail).name == "b"
+    assert choose({"b": BernoulliNB(), "a": BernoulliNB()}, Task.of(*mail, OUTER)).name == "b"
 
 
 def test_inner_folds_keep_groups_together(mail):
@@ -159,16 +165,22 @@ def test_inner_folds_keep_groups_together(mail):
             assert not together[-1] & set(X[:, 20].tolist())
             return super().predict_log_proba(X[:, :20])
 
-    choose({"one": Watching()}, np.column_stack([X, groups]), y, groups=groups)
-    assert len(together) == 5
+    task = Task.of(np.column_stack([X, groups]), y, folds(y, n_folds=3, groups=groups), groups=groups)
+    nested({"one": Watching()}, task)
+    assert len(together) == 3 * (5 + 1)
 
 
-def test_an_example_that_several_folds_test_is_predicted_as_often(mail):
+def test_inner_folds_can_be_made_otherwise(mail):
     X, y = mail
-    found = nested({"bernoulli": BernoulliNB()}, Task.of(X, y, ShuffleSplit(4, test_size=50, random_state=0)))
-    assert len(found.run.predictions) == 200
-    numbers = [int(name.removeprefix("row ")) for name in found.run.predictions.names]
-    assert numbers == sorted(numbers)
+    parts = []
+
+    def by_time(train):
+        parts.append(train)
+        return folds(y[train], "time", n_folds=2)
+
+    found = nested({"bernoulli": BernoulliNB()}, Task.of(X, y, OUTER), by_time)
+    assert len(found.run.predictions) == len(y)
+    assert [len(part) for part in parts] == [100, 100, 100]
 
 
 def test_winners_that_differ_are_warned_of():
@@ -192,13 +204,9 @@ def test_bad_input_is_named(mail):
     X, y = mail
     with pytest.raises(LabError, match="no candidates: name one model at least"):
         nested({}, Task.of(X, y, OUTER))
-    with pytest.raises(LabError, match="all 150 examples are ham: it takes two classes"):
-        choose({"bernoulli": BernoulliNB()}, X, ["ham"] * 150)
-    with pytest.raises(LabError, match="there are no examples: it takes two classes"):
-        choose({"bernoulli": BernoulliNB()}, X[:0], y[:0])
-    few = ["spam"] * 3 + ["ham"] * 147
-    with pytest.raises(LabError, match="spam has 3 examples to learn and there are 5 inner folds: take fewer folds"):
-        choose({"bernoulli": BernoulliNB()}, X, few)
+    few = np.array(["spam"] * 6 + ["ham"] * 144)
+    with pytest.raises(LabError, match="spam has 4 of 100 examples, too few for 5 folds"):
+        nested({"bernoulli": BernoulliNB()}, Task.of(X, few, OUTER))
     with pytest.raises(LabError, match="fold 1 of 2 has no spam to learn from: take fewer folds, or stratified ones"):
         nested({"bernoulli": BernoulliNB()}, Task.of(X, few, KFold(2)))
     with pytest.raises(LabError, match="the task has no folds"):
@@ -207,4 +215,4 @@ def test_bad_input_is_named(mail):
 
 class NoFolds:
     def split(self, X, y=None, groups=None):
-        return iter([])
+        return iter(())

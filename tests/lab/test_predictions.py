@@ -45,6 +45,24 @@ def test_some_are_taken_by_number_or_mask():
     assert few.probabilities[:, 1] == pytest.approx([0.8, 0.7])
 
 
+def test_groups_go_where_their_examples_go():
+    seen = Predictions.of(HAM_OR_SPAM, ["ham", "spam", "ham"], [[1, 0], [0, 1], [1, 0]], groups=[4, 7, 4])
+    assert seen.groups.dtype == np.int64
+    assert seen.take([2, 1]).groups.tolist() == [4, 7]
+    assert Predictions.of(HAM_OR_SPAM, ["ham"], [[1, 0]]).take([0]).groups is None
+
+
+def test_groups_of_other_examples_are_refused():
+    text = r"2 labels and groups of shape \(3,\) do not belong together: give one number for each example"
+    with pytest.raises(LabError, match=text):
+        Predictions.of(HAM_OR_SPAM, ["ham", "spam"], [[1, 0], [0, 1]], groups=[1, 2, 3])
+
+
+def test_the_error_rate_is_the_share_of_errors():
+    seen = Predictions.of(HAM_OR_SPAM, ["ham", "spam", "ham"], [[1, 0], [0, 1], [0, 1]])
+    assert seen.error_rate == pytest.approx(1 / 3)
+
+
 def test_what_does_not_belong_together_is_refused():
     text = r"2 labels, 1 names and probabilities of shape \(2, 2\) do not belong together: give one row of 2"
     with pytest.raises(LabError, match=text):

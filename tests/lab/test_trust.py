@@ -149,6 +149,60 @@ def test_a_comparison_of_one_model_is_one_look():
     assert found.line == f"bernoulli, {once.line}"
 
 
+def winners(random: np.random.Generator, n_campaigns: int) -> tuple[np.ndarray, np.ndarray]:
+    """The errors of eight models that are wrong in a tenth, on 300 messages and campaigns of ten."""
+    groups = np.repeat(np.arange(300 + n_campaigns), [1] * 300 + [10] * n_campaigns)
+    return (random.random((300 + n_campaigns, 8)) < 0.1)[groups], groups
+
+
+@pytest.mark.parametrize("n_campaigns", [0, 15])
+def test_the_winners_interval_and_bound_cover_as_often_as_they_say_also_in_campaigns(n_campaigns):
+    random, inside, below, alone = np.random.default_rng(3), [], [], []
+    for _ in range(150):
+        wrong, groups = winners(random, n_campaigns)
+        found, naive = (winner_trust(wrong, list("abcdefgh"), each, n_resamples=100) for each in (groups, None))
+        inside.append(found.expected.low <= 0.1 <= found.expected.high)
+        below.append(found.bound >= 0.1)
+        alone.append(naive.expected.low <= 0.1 <= naive.expected.high)
+    assert np.mean(inside) >= 0.93
+    assert np.mean(below) >= 0.93
+    assert np.mean(alone) < 0.7 if n_campaigns else alone == inside
+
+
+def test_the_line_says_that_there_are_groups_where_there_are():
+    wrong, groups = winners(np.random.default_rng(4), 15)
+    found = winner_trust(wrong, list("abcdefgh"), groups)
+    assert " best of 8 on 450 messages in 315 groups of near-copies: " in found.line
+    assert (found.n_examples, found.n_groups) == (450, 315)
+    alone = winner_trust(wrong, list("abcdefgh"))
+    assert "groups" not in alone.line
+    assert alone.bound < found.bound
+    assert alone.hoeffding < found.hoeffding
+    own = winner_trust(wrong, list("abcdefgh"), np.arange(450))
+    assert (own.line, own.bound) == (alone.line, pytest.approx(alone.bound, abs=1e-12))
+
+
+def test_a_claim_about_campaigns_is_doubted_more():
+    campaigns = np.repeat(np.arange(50), 20)
+    claim = Claim.of(campaigns == 0, campaigns)
+    assert (claim.errors, claim.n_examples, claim.n_groups) == (20, 1000, 50)
+    assert claim.design_effect == pytest.approx(20, rel=0.05)
+    found = judgement(claim)
+    assert found.line.startswith("one look at 1,000 messages in 50 groups of near-copies: 2.00 % wrong as seen (0.")
+    assert found.reason.startswith("1,000 messages in 50 groups of near-copies are too few to tell 2.00 % from")
+    assert judgement(Claim(20, 1000)).believe == "probably"
+    assert judgement(Claim.of(campaigns == 0, campaigns, n_models=5)).bound > found.bound
+    assert Claim.of(campaigns == 0) == Claim(20, 1000)
+
+
+@pytest.mark.parametrize(("n", "effect"), [(0, 1.0), (11, 1.0), (5, 0.5)])
+def test_groups_that_cannot_be_are_refused(n, effect):
+    with pytest.raises(LabError, match=f"{n} groups with a design effect of {effect:g} are not those of 10 examples"):
+        Claim(1, 10, n_groups=n, design_effect=effect)
+    with pytest.raises(LabError, match=r"groups of shape \(3,\) are not those of 4 examples"):
+        winner_trust(np.zeros((4, 1), bool), ["one"], np.arange(3))
+
+
 def test_the_winner_of_twins_is_not_flattered_but_the_bound_allows_for_it():
     wrong = np.repeat(np.random.default_rng(2).random((500, 1)) < 0.02, 5, axis=1)
     found = winner_trust(wrong, list("abcde"))

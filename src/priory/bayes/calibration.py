@@ -16,18 +16,18 @@ error from 0.145 % to 0.129 % (docs/decisions/model.md).
 
 import math
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priory.bayes.counts import bin_centres
+from priory.bayes.line import most_probable_line
 
 SLOPE: Final = 1.5  #: before anything was scored
 PRECISION: Final = np.array([4.0, 1.0])  #: of the prior, for slope and intercept
 SLIPS: Final = 0.01  #: ε
 _CENTRES: Final = bin_centres()
-_Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,44 +51,10 @@ def calibrate(outcomes: NDArray[np.int64], prior_log_odds: float) -> Calibration
     Calibration(slope=1.5, intercept=0.0)
     """
     used = np.flatnonzero(outcomes.any(axis=1))
-    rest, own = outcomes[used].T.astype(float)
+    rest, own = np.ascontiguousarray(outcomes[used].T, np.float64)
     if not (rest.any() and own.any()):
         return Calibration(SLOPE, prior_log_odds)
     scored_log_odds = math.log((own.sum() + 1) / (rest.sum() + 1))
-    slope, intercept = _most_probable_line(_CENTRES[used], rest, own, np.array([SLOPE, scored_log_odds]))
+    prior = np.array([SLOPE, scored_log_odds])
+    slope, intercept = most_probable_line(_CENTRES[used], rest, own, prior, PRECISION, SLIPS)
     return Calibration(max(slope, SLOPE / 10), intercept - scored_log_odds + prior_log_odds)
-
-
-def _most_probable_line(score: _Floats, rest: _Floats, own: _Floats, prior: _Floats) -> tuple[float, float]:
-    """Newton's method from the prior uphill; a step that would lead down, as the slips make it do, is halved."""
-    line, height = prior, _log_posterior(score, rest, own, prior, prior)
-    for _ in range(200):
-        step = _newton_step(score, rest, own, line, prior)
-        while (ahead := _log_posterior(score, rest, own, line + step, prior)) < height and np.abs(step).max() > 1e-6:
-            step = step / 2
-        line, height = line + step, ahead
-        if np.abs(step).max() <= 1e-6:
-            break
-    return float(line[0]), float(line[1])
-
-
-def _log_posterior(score: _Floats, rest: _Floats, own: _Floats, line: _Floats, prior: _Floats) -> float:
-    """Σ log(ε + p) over the outcomes, and the prior's logarithm."""
-    p = _probability(score, line)
-    return float(own @ np.log(SLIPS + p) + rest @ np.log(SLIPS + 1 - p) - PRECISION @ (line - prior) ** 2 / 2)
-
-
-def _newton_step(score: _Floats, rest: _Floats, own: _Floats, line: _Floats, prior: _Floats) -> _Floats:
-    """One step of Newton's method, with the curvature of logistic regression: uphill, though it may be too long."""
-    p = _probability(score, line)
-    own, rest = own * p / (SLIPS + p), rest * (1 - p) / (SLIPS + 1 - p)
-    surprise = own * (1 - p) - rest * p
-    certainty = (own + rest) * p * (1 - p)
-    gradient = np.array([surprise @ score, surprise.sum()]) - PRECISION * (line - prior)
-    cross = certainty @ score
-    curvature = np.array([[certainty @ score**2, cross], [cross, certainty.sum()]]) + np.diag(PRECISION)
-    return np.linalg.solve(curvature, gradient)
-
-
-def _probability(score: _Floats, line: _Floats) -> _Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(line[0] * score + line[1], -30, 30))), np.float64)

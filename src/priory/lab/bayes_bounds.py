@@ -23,8 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from priory.bayes import NearestNeighbours
+from priory.lab.design_effect import design_effect
 from priory.lab.error import LabError
 from priory.lab.interval import LEVEL, Interval, share
+from priory.lab.optimism import upper_bound
 from priory.lab.predictions import Predictions
 
 
@@ -105,8 +107,8 @@ def from_classifiers(runs: Sequence[Predictions], *, level: float = LEVEL) -> Cl
     """
     if not runs or not all(len(run) for run in runs):
         raise LabError("the Bayes error is bounded by classifiers that were tested: give predictions of one or more")
-    n_errors = [int(run.errors.sum()) for run in runs]
-    one_sided = 1 - 2 * (1 - level) / len(runs)
-    highs = [share(k, len(run), one_sided).high for k, run in zip(n_errors, runs, strict=True)]
+    looks = [(int(run.errors.sum()), len(run), design_effect(run.errors, run.groups)) for run in runs]
+    highs = [upper_bound(k, n, len(runs), level, effect) for k, n, effect in looks]
     best = int(np.argmin(highs))
-    return ClassifierBound(best, share(n_errors[best], len(runs[best]), level), highs[best])
+    k, n, effect = looks[best]
+    return ClassifierBound(best, share(k, n, level, effect), highs[best])

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import joblib
 import numpy as np
 
 from priory.decision import Costs
+from priory.lab.cells import Cells
+from priory.lab.digests import settings_digest
 from priory.lab.error import LabError
 from priory.lab.judging import Task, judged
-from priory.lab.kept import Kept, digest_of
-from priory.lab.kept_report import Ingredients, keep
+from priory.lab.kept import Kept
+from priory.lab.kept_report import Ingredients, kept_report
 from priory.lab.learning_curve import LearningCurve, learning_curve
 from priory.lab.report import Report
 from priory.lab.run import Run
@@ -45,15 +48,35 @@ class Bench:
             kept.clear()
         return kept
 
+    def judged(
+        self, models: Mapping[str, Any], task: Task, examples: str, *, with_train_error: bool = False
+    ) -> list[Run]:
+        """Judge models, taking what was kept of them; `examples` is a digest of the task's rows and labels."""
+        how = {"fresh": self.fresh, "with_train_error": with_train_error}
+        cells = Cells.of(self.folder / "cells", models, task, examples, **how)
+        with self.progress("judging", len(models) * len(task.folds)) as advance:
+            return judged(
+                models,
+                task,
+                jobs=self.jobs,
+                shelf=cells,
+                done=lambda _model, _fold: advance(1),
+                with_train_error=with_train_error,
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is judged by: a name for people, a digest of the examples, and what mistakes about them cost."""
+    """What is judged by: a name for people, what mistakes cost, and what is to be said before anything else.
+
+    `digest` names the examples, whatever their order, so that models which were tried on them before are remembered;
+    without it, it is found from rows and labels.
+    """
 
     title: str
-    digest: str
     costs: Costs
-    lines: Sequence[str] = field(default=())  #: what is to be said before anything else
+    lines: Sequence[str] = ()
+    digest: str = ""
 
 
 def judge(  # noqa: PLR0913 - the last two have a default that fits
@@ -76,29 +99,25 @@ def judge(  # noqa: PLR0913 - the last two have a default that fits
     >>> X = np.array([[1, 0], [1, 1], [0, 1], [0, 1]] * 25)                       # has "offer", has "lunch"
     >>> y = ["spam", "spam", "ham", "ham"] * 25
     >>> task = Task.of(X, y, folds(y, seed=1))
-    >>> report = judge({"bernoulli": BernoulliNB()}, task, Subject("An inbox", "1", Costs()), Bench(Path(mkdtemp())))
+    >>> report = judge({"bernoulli": BernoulliNB()}, task, Subject("An inbox", Costs()), Bench(Path(mkdtemp())))
     >>> print(*report.lines)    # doctest: +NORMALIZE_WHITESPACE
     bernoulli, one look at 100 messages: 0.00 % wrong as seen (0.00 to 3.62); at most 2.95 % with 95 % confidence.
     Believe it: probably.
     """
     if not models:
         raise LabError("there is no model to judge: name one at least")
-    kept = bench.kept("judged", _question(models, task, subject))
-    with bench.progress("judging", len(models) * len(task.folds)) as advance:
-        runs = judged(
-            models,
-            task,
-            jobs=bench.jobs,
-            shelf=kept,
-            done=lambda _model, _fold: advance(1),
-            with_train_error=len(models) == 1,
-        )
+    examples = str(joblib.hash((task.X, task.y)))
+    runs = bench.judged(models, task, examples, with_train_error=len(models) == 1)
     curves = []
     if curve:
         best = best_first(runs)[0].model
-        curves = [(best, learning_curve(models[best], task.X, task.y, folds=task.folds, jobs=bench.jobs))]
-    tried = [digest_of(getattr(model, "identity", model)) for model in models.values()]
-    return conclude(runs, subject, bench, kept, tried, finish=finish, curves=curves)
+        with bench.progress("learning curve", 1):
+            found = learning_curve(models[best], task.X, task.y, folds=task.folds, jobs=bench.jobs)
+        curves = [(best, found)]
+    asked = {"title": subject.title, "examples": examples, "folds": task.folds.digest, "models": dict(models)}
+    tried = [settings_digest(getattr(model, "identity", model)) for model in models.values()]
+    subject = subject if subject.digest else replace(subject, digest=examples)
+    return conclude(runs, subject, bench, bench.kept("judged", asked), tried, finish=finish, curves=curves)
 
 
 def conclude(  # noqa: PLR0913 - the last two have a default that fits
@@ -116,24 +135,13 @@ def conclude(  # noqa: PLR0913 - the last two have a default that fits
     n_models = n_tried(bench.folder / "tried.jsonl", subject.digest, tried)
     trust = trust_lines(in_order, n_models)
     in_order, remarks = finish(in_order)
-    made_of = Ingredients(in_order, subject.costs, subject.title, [*subject.lines, *trust, *remarks], curves)
-    keep(kept, made_of)
-    return made_of.report
-
-
-def _question(models: Mapping[str, Any], task: Task, subject: Subject) -> dict[str, Any]:
-    return {
-        "title": subject.title,
-        "examples": subject.digest,
-        "folds": task.folds.digest,
-        "split": task.folds.description,
-        "models": {name: digest_of(model) for name, model in models.items()},
-    }
+    lines = [*subject.lines, *trust, *remarks]
+    return kept_report(kept, Ingredients(in_order, subject.costs, subject.title, lines, curves))
 
 
 def best_first(runs: Sequence[Run]) -> list[Run]:
     """Return the runs, the one with the fewest errors first; of equals the one that was named first."""
-    return sorted(runs, key=lambda run: float(run.predictions.errors.mean()))
+    return sorted(runs, key=lambda run: run.predictions.error_rate)
 
 
 def trust_lines(runs: Sequence[Run], n_models: int) -> list[str]:
@@ -141,11 +149,12 @@ def trust_lines(runs: Sequence[Run], n_models: int) -> list[str]:
 
     A model that was tried last week and thrown away was compared, too.
     """
+    best = runs[0].predictions
     errors = np.column_stack([run.predictions.errors for run in runs])
-    lines = [winner_trust(errors, [run.model for run in runs]).line]
+    lines = [winner_trust(errors, [run.model for run in runs], groups=best.groups).line]
     if n_models > len(runs):
-        k, n = int(errors[:, 0].sum()), len(errors)
         before = n_models - len(runs)
         others = "1 other was" if before == 1 else f"{before} others were"
-        lines.append(f"{others} judged by the same messages before: {judgement(Claim(k, n, n_models=n_models)).line}")
+        found = judgement(Claim.of(best.errors, best.groups, n_models=n_models))
+        lines.append(f"{others} judged by the same messages before: {found.line}")
     return lines

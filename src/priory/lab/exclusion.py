@@ -21,10 +21,12 @@ from sklearn.utils import _safe_indexing
 from priory.decision import Costs
 from priory.features import KINDS
 from priory.lab.error import LabError
-from priory.lab.interval import Interval, bootstrap
+from priory.lab.interval import Interval, bootstrap, percent
+from priory.lab.judging import Part
 from priory.lab.measures import mcnemar, said
+from priory.lab.measures.costs import prices_of
 from priory.lab.measures.paired import Comparison
-from priory.lab.out_of_fold import Split, out_of_fold, splits
+from priory.lab.out_of_fold import out_of_fold, splits
 from priory.lab.predictions import Predictions
 from priory.lab.proxies import Proxy, proxies
 
@@ -53,9 +55,9 @@ class Exclusion:
         return cls(name, mcnemar(without, with_features), lost, without, with_features)
 
     def __str__(self) -> str:
-        found, percent, cost = self.errors, self.errors.difference.times(100), self.cost_lost
-        first = f"without {self.name}: {found.one:.2%} errors instead of {found.two:.2%}"
-        lost = f"{_signed(percent, 2)} in 100, p = {found.p_value:.2g}"
+        found, more, cost = self.errors, self.errors.difference.times(100), self.cost_lost
+        first = f"without {self.name}: {percent(found.one)} errors instead of {percent(found.two)}"
+        lost = f"{_signed(more, 2)} in 100, p = {found.p_value:.2g}"
         lines = [f"{first}, {lost}", *(f"  {proxy}" for proxy in self.proxies)]
         if cost is not None:
             lines.insert(1, f"  cost per example {_signed(cost, 4)}")
@@ -130,7 +132,7 @@ class _Question:
     y: NDArray[Any]
     costs: Costs | None
     order: tuple[Any, ...] | None  #: of the classes, where the costs name them
-    folds: list[Split]
+    folds: list[Part]
     complete: Predictions
 
     @classmethod
@@ -167,10 +169,10 @@ def _order(labels: NDArray[Any], costs: Costs) -> tuple[Any, ...]:
 
 
 def _cost_lost(without: Predictions, complete: Predictions, costs: Costs) -> Interval:
-    prices = np.vstack([costs.matrix, np.full(complete.n_classes, costs.unsure)])
+    prices = prices_of(costs)
     paid = [prices[said(each, costs), each.truth] for each in (without, complete)]
     more = paid[0] - paid[1]
-    return bootstrap(lambda numbers: float(more[numbers].mean()), complete.truth)
+    return bootstrap(lambda numbers: float(more[numbers].mean()), complete.truth, groups=complete.groups)
 
 
 def _columns(X: Any, group: Group) -> tuple[NDArray[np.int64], list[str]]:

@@ -6,7 +6,6 @@ fold's filter is taught once more and asked about the message itself.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
@@ -14,13 +13,11 @@ from priory.corpus import Labelled
 from priory.filter import Options
 from priory.lab.filter_classifier import rows_of, taught
 from priory.lab.judging import places
-from priory.lab.learner import reasons
+from priory.lab.learner import Said, reasons
 from priory.lab.mail import Mail
-from priory.lab.run import Mistake, Reason, Run, weightiest, worst
+from priory.lab.run import Mistake, Run, worst
 from priory.lab.splits import Folds
 from priory.lab.weights import N_WEIGHED, weights
-
-N_EXPLAINED: Final = 20  #: mistakes, the worst
 
 
 def explained(run: Run, mail: Mail, folds: Folds, options: Options, raw: Iterable[Labelled]) -> Run:
@@ -29,7 +26,7 @@ def explained(run: Run, mail: Mail, folds: Folds, options: Options, raw: Iterabl
     `raw` has the messages themselves, by the same names as `mail`.
     """
     example, fold, _ = places(folds)
-    mistakes = worst(run.predictions, N_EXPLAINED)
+    mistakes = worst(run.predictions)
     sample = np.random.default_rng(0).permutation(len(mail))[:N_WEIGHED].tolist()
     numbers = {*example[mistakes].tolist(), *sample}
     messages = _messages(raw, {mail.names[number] for number in numbers})
@@ -37,12 +34,16 @@ def explained(run: Run, mail: Mail, folds: Folds, options: Options, raw: Iterabl
     for number, (train, _) in enumerate(folds):
         here = [place for place in mistakes if fold[place] == number]
         said = _said(mail.take(train), options, [messages[mail.names[example[place]]] for place in here])
-        found |= {place: Mistake(place, prior, weightiest(of)) for place, (prior, of) in zip(here, said, strict=True)}
+        found |= {place: of.mistake(place) for place, of in zip(here, said, strict=True) if of}
     weighed = _said(mail, options, [messages[mail.names[number]] for number in sample])
-    return replace(run, mistakes=tuple(found[each] for each in mistakes), weights=weights(of for _, of in weighed))
+    return replace(
+        run,
+        mistakes=tuple(found.get(each, Mistake(each, 0.0, ())) for each in mistakes),
+        weights=weights(weighed, options.labels),
+    )
 
 
-def _said(mail: Mail, options: Options, raws: list[bytes]) -> Iterator[tuple[float, list[Reason]]]:
+def _said(mail: Mail, options: Options, raws: list[bytes]) -> Iterator[Said | None]:
     """What a filter that was taught this mail says about some messages."""
     if not raws:
         return

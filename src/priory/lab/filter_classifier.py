@@ -13,10 +13,10 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from priory.bayes import PresenceBayes
 from priory.decision import Costs
 from priory.features import KINDS, Features
 from priory.filter import Filter, Options, Prepared
+from priory.lab.probabilities import from_log_odds
 from priory.scoring import calibrations, scores
 
 
@@ -43,9 +43,9 @@ class FilterClassifier(ClassifierMixin, BaseEstimator):
         self.bits = bits
 
     @property
-    def identity(self) -> tuple[str, Options]:
-        """What makes it another model: its options, not the columns that happened to be in the mail."""
-        return "filter", self.options or Options()
+    def identity(self) -> tuple[Any, ...]:
+        """What makes it another model: how it reads mail, not the columns that happened to be in it, nor the costs."""
+        return filter_identity(self.options or Options())
 
     def fit(self, X: Any, y: Any) -> Self:
         """Teach a new filter these messages."""
@@ -55,7 +55,7 @@ class FilterClassifier(ClassifierMixin, BaseEstimator):
         with taught(self._rows(X), y, options) as filter_:
             self.counts_ = filter_.counts
         self.order_ = [options.labels.index(str(label)) for label in self.classes_]
-        self.model_ = PresenceBayes(tuple(options.weights[kind] for kind in KINDS), options.smoothing)
+        self.model_ = options.model
         self.lines_ = calibrations(self.counts_)
         return self
 
@@ -63,7 +63,7 @@ class FilterClassifier(ClassifierMixin, BaseEstimator):
         """Return the logarithm of the probability of every label."""
         check_is_fitted(self)
         log_odds = np.array([self._log_odds(row.features) for row in self._rows(X)]).reshape(-1, len(self.classes_))
-        return np.asarray(-np.logaddexp(0, -log_odds[:, self.order_]))
+        return from_log_odds(log_odds[:, self.order_])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every label."""
@@ -98,6 +98,11 @@ def taught(messages: Iterable[Prepared], labels: Iterable[Any], options: Options
         for _ in filter_.learn_many(lessons):
             pass
         yield filter_
+
+
+def filter_identity(options: Options) -> tuple[Any, ...]:
+    """What tells one filter from another when it is judged: all that its probabilities depend on."""
+    return "filter", options.spec, options.weights, options.smoothing
 
 
 def in_memory() -> Path | None:

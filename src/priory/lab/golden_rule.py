@@ -4,7 +4,7 @@
 time has come, judged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from priory.lab.bench import Bench, Subject
 from priory.lab.error import LabError
+from priory.lab.example import Example
 from priory.lab.judging import Task, judged
-from priory.lab.kept_report import Ingredients, keep
+from priory.lab.kept_report import Ingredients, kept_report
 from priory.lab.mail import Mail
 from priory.lab.mail_folds import copies
 from priory.lab.measures import summary
@@ -22,6 +23,7 @@ from priory.lab.report import Report
 from priory.lab.run import Run
 from priory.lab.sealed import Fingerprint, Sealed, fingerprints, seal
 from priory.lab.splits import Folds, folds
+from priory.lab.trust import Claim, judgement
 
 
 def sealed_share(path: Path, mail: Mail, share: float, seed: int) -> Sealed:
@@ -38,6 +40,15 @@ def unsealed(mail: Mail, sealed: Sealed) -> Mail:
     return rest
 
 
+def unsealed_examples(examples: Iterable[Example], sealed: Sealed) -> Iterator[Example]:
+    """Pass messages on that are not in the test set."""
+    held = {example.digest for example in sealed.examples}
+    for each in examples:
+        [print_] = fingerprints([each.name], [each.label], [each.message.digest])
+        if print_.digest not in held:
+            yield each
+
+
 def look(model: Mapping[str, Any], mail: Mail, sealed: Sealed, subject: Subject, bench: Bench) -> Report:
     """Let one model, given with its name, learn all mail that is not sealed, and judge it on the test set.
 
@@ -47,7 +58,7 @@ def look(model: Mapping[str, Any], mail: Mail, sealed: Sealed, subject: Subject,
     tested = np.flatnonzero(_is_sealed(mail, sealed))
     order = np.arange(len(mail))
     all_else = Folds(f"all but the sealed test set {sealed.path.name} learned", order, (tested,), (order[:0],))
-    task = Task.of(mail.X, mail.labels, all_else, subject.costs.labels, mail.names)
+    task = Task.of(mail.X, mail.labels, all_else, subject.costs.labels, mail.names, groups=copies(mail))
 
     def compute() -> Run:
         with bench.progress("judging", 1):
@@ -58,10 +69,11 @@ def look(model: Mapping[str, Any], mail: Mail, sealed: Sealed, subject: Subject,
         return {key: of.as_dict() for key, of in summary(run.predictions, subject.costs).figures.items()}
 
     run = sealed.look(_prints(mail.take(tested)), name, compute, figures)
-    question = {"seal": str(sealed.path), "look": sealed.n_looks, "model": name}
-    made_of = Ingredients([run], subject.costs, subject.title, [*subject.lines, sealed.line])
-    keep(bench.kept("look", question), made_of)
-    return made_of.report
+    n_looks = sealed.n_looks
+    found = judgement(Claim.of(run.predictions.errors, run.predictions.groups, n_models=n_looks))
+    kept = bench.kept("look", {"seal": str(sealed.path), "look": n_looks, "model": name})
+    lines = [*subject.lines, found.line]
+    return kept_report(kept, Ingredients([run], subject.costs, subject.title, lines, seal=str(sealed.path.resolve())))
 
 
 def _is_sealed(mail: Mail, sealed: Sealed) -> NDArray[np.bool_]:

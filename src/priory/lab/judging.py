@@ -57,11 +57,19 @@ class Task:
     codes: NDArray[np.int64]  #: the labels as indexes into the classes
     classes: tuple[str, ...]  #: with two, what is said is about the second
     names: tuple[str, ...]
-    folds: Folds
+    folds: Folds  #: no example is judged twice
+    groups: NDArray[np.int64] | None  #: of examples that are alike, such as near-copies: they are no independent trials
 
     @classmethod
-    def of(
-        cls, X: Any, y: Any, folds: Any, classes: Sequence[Any] | None = None, names: Sequence[str] | None = None
+    def of(  # noqa: PLR0913 - the last three have a default that fits
+        cls,
+        X: Any,
+        y: Any,
+        folds: Any,
+        classes: Sequence[Any] | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        groups: NDArray[np.int64] | None = None,
     ) -> "Task":
         """Put examples together, and refuse what cannot be judged by; `folds` may be any splitter of scikit-learn's."""
         labels = np.asarray(y)
@@ -80,7 +88,7 @@ class Task:
         codes = np.array([known.index(str(label)) for label in labels.tolist()], np.int64)
         named = tuple(names or (f"row {i}" for i in range(len(labels))))
         fixed = folds if isinstance(folds, Folds) else Folds.of(folds.split(X, labels), len(labels), str(folds))
-        task = cls(X, labels, codes, tuple(known), named, fixed)
+        task = cls(X, labels, codes, tuple(known), named, fixed.each_once(), groups)
         task._require_all_classes()
         return task
 
@@ -157,26 +165,20 @@ def cell_of(name: str, model: Any, task: Task, part: Part, *, with_train_error: 
     start = time.perf_counter()
     fitted.fit(_safe_indexing(task.X, train), task.y[train])
     learned = time.perf_counter()
-    logs = _in_order(name, fitted, _safe_indexing(task.X, test), task)
+    logs = log_probabilities(fitted, _safe_indexing(task.X, test), task.classes, name)
     predicted = time.perf_counter()
     peak = None if start_bytes is None else max(_memory("VmHWM") - start_bytes, 0)
     train_error = None
     if with_train_error:
-        again = _in_order(name, fitted, _safe_indexing(task.X, train), task)
+        again = log_probabilities(fitted, _safe_indexing(task.X, train), task.classes, name)
         train_error = float(np.mean(again.argmax(axis=1) != task.codes[train]))
     return Cell(logs, learned - start, predicted - learned, peak, train_error)
-
-
-def _in_order(name: str, fitted: Any, X: Any, task: Task) -> NDArray[np.float64]:
-    """Predict, with the classes in the task's order."""
-    columns = [str(label) for label in fitted.classes_]
-    return log_probabilities(fitted, X, name)[:, [columns.index(label) for label in task.classes]]
 
 
 class Places(NamedTuple):
     """Of each prediction of a run: the example it is about, the fold that made it, its place when all follow by fold.
 
-    Predictions are in the order of the examples; one that was tested several times is there as often.
+    Predictions are in the order of the examples.
     """
 
     example: NDArray[np.int64]
@@ -197,11 +199,12 @@ def run_of(name: str, task: Task, cells: Sequence[Cell]) -> Run:
     numbers, _, order = places(task.folds)
     logs = np.concatenate([cell.log_probabilities for cell in cells])[order]
     names = tuple(task.names[i] for i in numbers)
+    groups = None if task.groups is None else task.groups[numbers]
     peaks = [cell.peak_bytes for cell in cells if cell.peak_bytes is not None]
     train_errors = [cell.train_error for cell in cells if cell.train_error is not None]
     return Run(
         model=name,
-        predictions=Predictions(task.classes, task.codes[numbers], logs, names),
+        predictions=Predictions(task.classes, task.codes[numbers], logs, names, groups),
         protocol=task.folds.description,
         seconds_learning=sum(cell.seconds_learning for cell in cells),
         seconds_predicting=sum(cell.seconds_predicting for cell in cells),

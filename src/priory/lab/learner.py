@@ -5,6 +5,7 @@ All of them see the same features, drawn once.
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -15,10 +16,23 @@ from scipy.sparse import csr_matrix
 from priory.filter import Filter, Options, Prepared
 from priory.lab.error import LabError
 from priory.lab.filter_classifier import in_memory
-from priory.lab.probabilities import log_probabilities
-from priory.lab.run import Reason
+from priory.lab.probabilities import from_log_odds, log_probabilities
+from priory.lab.run import Mistake, Reason, weightiest
 
 FOLDED_BITS: Final = 20  #: columns that classifiers other than the filter are given
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The log-odds of a class as a sum: the prior and a term for every reason."""
+
+    about: str
+    prior: float
+    reasons: tuple[Reason, ...]
+
+    def mistake(self, number: int) -> Mistake:
+        """Return the mistake that this was, with the weightiest reasons."""
+        return Mistake(number, self.prior, weightiest(self.reasons), self.about)
 
 
 class Learner(Protocol):
@@ -30,8 +44,8 @@ class Learner(Protocol):
     def learn(self, message: Prepared, label: str) -> None:
         """Take in one message."""
 
-    def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:
-        """Return the prior and all terms of what would be said of a message; nothing if the model gives no terms."""
+    def reasons(self, raw: bytes) -> Said | None:
+        """Return why a message is judged as it is; None if the model gives no reasons."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -61,26 +75,25 @@ class FilterLearner:
 
     def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
         """Return log p for every label, in their order."""
-        claims = self.filter.check(message).claims.values()
-        return np.asarray(-np.logaddexp(0.0, [-claim.log_odds for claim in claims]))
+        return from_log_odds([claim.log_odds for claim in self.filter.check(message).claims.values()])
 
     def learn(self, message: Prepared, label: str) -> None:
         """Take in one message."""
         self.filter.learn(message, label)
 
-    def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:
+    def reasons(self, raw: bytes) -> Said | None:
         """Return the prior and the terms that mean something to a person; n-grams are one sum."""
         return reasons(self.filter, raw)
 
 
-def reasons(filter_: Filter, raw: bytes) -> tuple[float, list[Reason]]:
-    """Return what a filter has to say about a message: the prior, and terms that together make up the log-odds."""
+def reasons(filter_: Filter, raw: bytes) -> Said | None:
+    """Return what a filter has to say about a message; None while it can say nothing."""
     verdict = filter_.check(raw)
     if verdict.reason:
-        return verdict.prior, []
+        return None
     named = [Reason(each.feature, each.term) for each in verdict.readable]
     rest = verdict.log_odds - verdict.prior - sum(each.term for each in named)
-    return verdict.prior, [*named, Reason("grams:all together", rest)]
+    return Said(verdict.about, verdict.prior, (*named, Reason("grams:all together", rest)))
 
 
 class PartialFitLearner:
@@ -115,17 +128,16 @@ class PartialFitLearner:
         """Return log p for every label; all the same while fewer than two were taught."""
         if len(self._taught) < 2:
             return np.full(len(self._labels), -np.log(len(self._labels)))
-        columns = [list(self._model.classes_).index(label) for label in self._labels]
-        return log_probabilities(self._model, _row(message))[0, columns]
+        return np.asarray(log_probabilities(self._model, _row(message), self._labels.tolist())[0])
 
     def learn(self, message: Prepared, label: str) -> None:
         """Take in one message."""
         self._model.partial_fit(_row(message), [label], classes=np.sort(self._labels))
         self._taught.add(label)
 
-    def reasons(self, raw: bytes) -> tuple[float, list[Reason]]:  # noqa: ARG002 - folded columns have no names
+    def reasons(self, raw: bytes) -> Said | None:  # noqa: ARG002 - folded columns have no names
         """Return nothing: the columns are folded, so their terms have no names."""
-        return 0.0, []
+        return None
 
 
 def _row(message: Prepared) -> csr_matrix:

@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import learning_curve as accuracies
 
 from priory.lab.error import LabError
-from priory.lab.interval import Interval, share
-from priory.lab.optimism import around
-from priory.lab.out_of_fold import Split, splits
+from priory.lab.interval import Interval, percent, share
+from priory.lab.judging import Part
+from priory.lab.optimism import rate_interval
+from priory.lab.out_of_fold import splits
 
 SHARES: Final = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -58,7 +59,8 @@ class LearningCurve:
     def words(self) -> str:
         """What the gap means, by the last point."""
         last = self.points[-1]
-        errors = f"{_percent(last.train)} wrong in training and {_percent(last.validation)} in validation"
+        train, validation = percent(last.train.estimate), percent(last.validation.estimate)
+        errors = f"{train} wrong in training and {validation} in validation"
         if last.validation.estimate == 0:
             return f"{errors}: nothing is left to gain that these examples could show"
         if last.gap.low <= 0:
@@ -102,7 +104,11 @@ def learning_curve(  # noqa: PLR0913 - all but the first three have a default th
     trained, validated = _error_rates(model, X, labels, growing, sizes, jobs)
     n_tested = np.array([len(test) for _, test in parts])
     points = [
-        Point(n, around(float(in_training.mean()), n), share(round(float(wrong @ n_tested)), int(n_tested.sum())))
+        Point(
+            n,
+            rate_interval(float(in_training.mean()), n),
+            share(round(float(wrong @ n_tested)), int(n_tested.sum())),
+        )
         for n, in_training, wrong in zip(sizes, trained, validated, strict=True)
     ]
     return LearningCurve(tuple(points))
@@ -124,7 +130,7 @@ def _spread(train: NDArray[np.intp], labels: NDArray[Any], random: np.random.Gen
 
 
 def _error_rates(  # noqa: PLR0913, PLR0917 - what scikit-learn's function takes
-    model: Any, X: Any, labels: NDArray[Any], parts: list[Split], sizes: list[int], jobs: int
+    model: Any, X: Any, labels: NDArray[Any], parts: list[Part], sizes: list[int], jobs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """In training and validation, [size, fold]."""
     try:
@@ -144,7 +150,3 @@ def _error_rates(  # noqa: PLR0913, PLR0917 - what scikit-learn's function takes
             "missing among so few, begin with a larger share"
         ) from error
     return 1 - trained, 1 - validated
-
-
-def _percent(error: Interval) -> str:
-    return f"{100 * error.estimate:.2f} %"

@@ -11,14 +11,15 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.bayes import Counts, PresenceBayes
-from priory.features import KINDS, Features, unpacked
+from priory.bayes import Counts
+from priory.features import Features, unpacked
 from priory.filter import Filter, Options
 from priory.journal import Lesson
 from priory.lab.error import LabError
 from priory.lab.filter_classifier import rows_of, taught
 from priory.lab.mail import Mail
 from priory.lab.predictions import Predictions
+from priory.lab.probabilities import from_log_odds
 from priory.lab.run import Run
 from priory.scoring import calibrations, scores
 
@@ -45,7 +46,7 @@ def leave_one_out(mail: Mail, options: Options, groups: NDArray[np.int64] | None
     copies = "" if groups is None else " and is no near-copy"
     return Run(
         model="filter",
-        predictions=Predictions(options.labels, truth, logs, mail.names),
+        predictions=Predictions(options.labels, truth, logs, mail.names, groups),
         protocol=f"leave-one-out: each message judged by the filter that learned all that is another{copies}",
         seconds_learning=learned - start,
         seconds_predicting=time.perf_counter() - learned,
@@ -54,14 +55,16 @@ def leave_one_out(mail: Mail, options: Options, groups: NDArray[np.int64] | None
 
 def _require_others(mail: Mail, labels: tuple[str, ...], groups: NDArray[np.int64]) -> None:
     for label in labels:
-        if len(np.unique(groups[mail.y == label])) < 2:
+        n_apart = len(np.unique(groups[mail.y == label]))
+        if n_apart == 0:
+            raise LabError(f"there is no {label} among {len(mail):,} messages: to judge takes messages of every label")
+        if n_apart < 2:
             raise LabError(
                 f"all messages of {label} are left out at once, for no two of them differ: more of it is needed"
             )
 
 
 def _left_out(filter_: Filter, options: Options, groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    model = PresenceBayes(tuple(options.weights[kind] for kind in KINDS), options.smoothing)
     known = filter_.counts
     counts = Counts(known.table.copy(), known.totals.copy(), known.held_out.copy())
     lessons = sorted(filter_.journal.lessons(), key=lambda lesson: lesson.digest)  # the digest is the row's number
@@ -73,8 +76,8 @@ def _left_out(filter_: Filter, options: Options, groups: NDArray[np.int64]) -> N
             counts.subtract(each.features.buckets, each.label, each.held_out)
         lines = calibrations(counts)
         for i, each in zip(members, taken, strict=True):
-            said = scores(each.features, counts, model, lines)
-            logs[i] = -np.logaddexp(0.0, [-score.log_odds for score in said])
+            said = scores(each.features, counts, options.model, lines)
+            logs[i] = from_log_odds([score.log_odds for score in said])
         for each in taken:
             counts.add(each.features.buckets, each.label, each.held_out)
     return logs

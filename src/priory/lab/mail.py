@@ -1,6 +1,5 @@
 """A set of labelled mail as a matrix that any classifier can learn from, read once and shared by all of them."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -44,10 +43,8 @@ class Mail:
         if not rows:
             raise LabError("there is no mail to judge by: name an index, or labelled mail, or teach the filter first")
         labels, names, digests, senders, threads, times = zip(*known, strict=True)
-        used, indices = np.unique(np.concatenate(rows), return_inverse=True)
-        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-        X = csr_matrix((np.ones(len(indices)), indices.astype(np.int32), indptr), shape=(len(rows), len(used)))
-        return cls(X, used.astype(np.int64), labels, names, digests, senders, threads, np.array(times), bits)
+        X, used = presence(rows)
+        return cls(X, used, labels, names, digests, senders, threads, np.array(times), bits)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -66,15 +63,6 @@ class Mail:
     def kinds(self) -> NDArray[np.int64]:
         """The kind of each column, as an index into KINDS."""
         return self.columns >> self.bits
-
-    @property
-    def digest(self) -> str:
-        """A name for exactly these messages, with these labels and features, in this order."""
-        sha = hashlib.sha256(repr((self.labels, self.bits)).encode())
-        sha.update(b"".join(self.digests))
-        for part in (self.columns, self.X.indices, self.X.indptr):
-            sha.update(np.ascontiguousarray(part).data)
-        return sha.hexdigest()
 
     def by_time(self) -> "Mail":
         """Return the messages in the order in which they came; those that do not say when come first."""
@@ -98,6 +86,19 @@ class Mail:
             self.times[numbers],
             self.bits,
         )
+
+
+def presence(rows: Sequence[NDArray[np.int32]]) -> tuple[csr_matrix, NDArray[np.int64]]:
+    """Return a matrix of presence from the columns of each row, and which columns it has: those that occur.
+
+    >>> X, used = presence([np.array([7, 9], np.int32), np.array([9], np.int32)])
+    >>> X.toarray().tolist(), used.tolist()
+    ([[1.0, 1.0], [0.0, 1.0]], [7, 9])
+    """
+    used, indices = np.unique(np.concatenate(rows), return_inverse=True)
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    X = csr_matrix((np.ones(len(indices)), indices.astype(np.int32), indptr), shape=(len(rows), len(used)))
+    return X, used.astype(np.int64)
 
 
 def by_time(times: Sequence[float] | NDArray[np.float64]) -> NDArray[np.intp]:

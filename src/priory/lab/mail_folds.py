@@ -9,7 +9,8 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.features import KINDS
+from priory.features import KINDS, MOST_BITS, Features
+from priory.features.vectorizer import columns
 from priory.lab.error import LabError
 from priory.lab.mail import Mail
 from priory.lab.splits import Folds, How, folds, joined, near_duplicates, threads
@@ -21,6 +22,12 @@ _TEXT: Final = [KINDS.index(kind) for kind in ("word", "pair")]
 def copies(mail: Mail) -> NDArray[np.int64]:
     """Return a group number for each message: messages whose text is nearly the same have the same."""
     return near_duplicates(mail.X[:, np.flatnonzero(np.isin(mail.kinds, _TEXT))])
+
+
+def text_columns(features: Features, bits: int = MOST_BITS) -> NDArray[np.int32]:
+    """Return the columns of a message by which near-copies are known: its words and pairs of words."""
+    found = columns(features, bits)
+    return found[np.isin(found >> bits, _TEXT)].astype(np.int32)
 
 
 def mail_folds(mail: Mail, by: str = "stratified", n_folds: int = 5, seed: int = 0, *, together: bool = True) -> Folds:

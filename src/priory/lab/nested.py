@@ -10,36 +10,27 @@ mail as an outer training part has.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from priory.lab.error import LabError
-from priory.lab.judging import Task, cell_of, run_of
-from priory.lab.out_of_fold import out_of_fold
+from priory.lab.judging import Task, cell_of, judged, run_of
 from priory.lab.predictions import Predictions
-from priory.lab.probabilities import require_probabilities
 from priory.lab.run import Run
+from priory.lab.splits import Folds, folds
+
+N_INNER_FOLDS: Final = 5
+Figure: TypeAlias = Callable[[Predictions], float]
+Judge: TypeAlias = Callable[[Mapping[str, Any], Task], list[Run]]
+Inner: TypeAlias = Callable[[NDArray[np.int64]], Folds]
 
 
 def error_rate(predictions: Predictions) -> float:
     """Return the share of examples whose most probable class is the wrong one."""
-    return float(predictions.errors.mean())
-
-
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """How candidates are compared: in so many folds, shuffled with a seed, by a figure of which less is better."""
-
-    n_folds: int = 5
-    seed: int = 0
-    figure: Callable[[Predictions], float] = error_rate
-
-
-INNER: Final = Inner()
+    return predictions.error_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +61,37 @@ class Nested:
         )
 
 
-def choose(
-    candidates: Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    inner: Inner = INNER,
-    groups: NDArray[Any] | None = None,
-) -> Choice:
-    """Return the best candidate by cross-validation; of equals, the one that is named first.
+def choose(candidates: Mapping[str, Any], task: Task, figure: Figure = error_rate, judge: Judge = judged) -> Choice:
+    """Return the best candidate by a figure of which less is better; of equals, the one that is named first.
 
     >>> from priory.bayes import BernoulliNB
-    >>> mail = np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 5)                    # has "offer", has "lunch"
+    >>> mail, labels = np.array([[1, 0], [1, 1], [0, 1], [0, 0]] * 5), ["spam", "spam", "ham", "ham"] * 5
     >>> models = {"certain": BernoulliNB(prior=[1, 0]), "fitted": BernoulliNB()}
-    >>> choose(models, mail, ["spam", "spam", "ham", "ham"] * 5)
+    >>> choose(models, Task.of(mail, labels, folds(labels)))
     Choice(name='fitted', judged={'certain': 0.5, 'fitted': 0.0})
     """
-    labels = np.asarray(y)
-    _check(candidates, labels, inner)
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    parts = kind(inner.n_folds, shuffle=True, random_state=inner.seed).split(np.zeros(len(labels)), labels, groups)
-    folds = check_cv(list(parts))
-    judged = {name: inner.figure(out_of_fold(model, X, labels, folds=folds)) for name, model in candidates.items()}
-    return Choice(min(judged, key=lambda name: judged[name]), judged)
+    if not candidates:
+        raise LabError("no candidates: name one model at least")
+    found = {run.model: figure(run.predictions) for run in judge(candidates, task)}
+    return Choice(min(found, key=lambda name: found[name]), found)
 
 
 def nested(
-    candidates: Mapping[str, Any], task: Task, inner: Inner = INNER, *, groups: NDArray[Any] | None = None
+    candidates: Mapping[str, Any],
+    task: Task,
+    inner: Inner | None = None,
+    *,
+    figure: Figure = error_rate,
+    judge: Judge = judged,
 ) -> Nested:
     """Judge "compare these candidates and take the best" by nested cross-validation: the outer folds are the task's.
 
-    With `groups`, inner folds keep each group on one side, too.
+    `inner` makes the folds within the examples that it is given the numbers of; without it there are five, stratified,
+    that keep the task's groups together. Who splits by time or sender outside should do so inside.
     """
     choices, cells = [], []
     for train, test in task.folds:
-        within = None if groups is None else groups[train]
-        choices.append(choose(candidates, _safe_indexing(task.X, train), task.y[train], inner, within))
+        choices.append(choose(candidates, _within(task, train, inner), figure, judge))
         best = choices[-1].name
         cells.append(cell_of(best, candidates[best], task, (train, test)))
     if not cells:
@@ -112,17 +99,9 @@ def nested(
     return Nested(run_of("the best, chosen in each fold", task, cells), tuple(choices))
 
 
-def _check(candidates: Mapping[str, Any], labels: NDArray[Any], inner: Inner) -> None:
-    if not candidates:
-        raise LabError("no candidates: name one model at least")
-    for name, model in candidates.items():
-        require_probabilities(model, name)
-    classes, counts = np.unique(labels, return_counts=True)
-    if len(classes) < 2:
-        all_are = f"all {len(labels):,} examples are {classes[0]}" if len(classes) else "there are no examples"
-        raise LabError(f"{all_are}: it takes two classes to compare models")
-    if counts.min() < inner.n_folds:
-        raise LabError(
-            f"{classes[counts.argmin()]} has {counts.min()} examples to learn and there are {inner.n_folds} inner "
-            "folds: take fewer folds, or more examples"
-        )
+def _within(task: Task, train: NDArray[np.int64], inner: Inner | None) -> Task:
+    """The task of choosing by a training part alone."""
+    groups = None if task.groups is None else task.groups[train]
+    made = inner(train) if inner else folds(task.y[train], n_folds=N_INNER_FOLDS, groups=groups)
+    names = tuple(task.names[i] for i in train)
+    return Task.of(_safe_indexing(task.X, train), task.y[train], made, task.classes, names, groups=groups)

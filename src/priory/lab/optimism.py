@@ -17,6 +17,9 @@ $$ \min = F^{-1}\bigl(1 - (1-u)^{1/m}\bigr). $$
 The `p` for which this looks on average like what was seen is the error to expect; `p` less what was seen is the
 optimism. Models that resemble each other are fewer than they seem, so this is the most that choosing can do on average.
 For models whose errors are at hand, `optimism_of_winner` finds what it did do.
+
+Examples in groups of near-copies count for fewer: `k` and `n` are divided by their design effect
+(`priory.lab.design_effect`) in both.
 """
 
 import math
@@ -26,31 +29,32 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import betainccinv, betaincinv
+from scipy.special import betainccinv
 from scipy.stats import binom
 
-from priory.lab.interval import LEVEL, Interval, share
+from priory.lab.interval import LEVEL, Interval, lower_limit, share, upper_limit
+from priory.lab.units import Units
 
 N_DRAWS: Final = 1000
-N_RESAMPLES: Final = 1000
+N_REPEATS: Final = 1000  #: how often a comparison is repeated on examples drawn again
 _CELLS_AT_ONCE: Final = 4_000_000
 
 
-def upper_bound(k: int, n: int, n_models: int = 1, level: float = LEVEL) -> float:
+def upper_bound(k: int, n: int, n_models: int = 1, level: float = LEVEL, design_effect: float = 1.0) -> float:
     """Return the error rate that the best of several models, with k errors in n examples, does not exceed.
 
     >>> round(upper_bound(10, 500), 4), round(upper_bound(10, 500, n_models=10), 4)
     (0.0337, 0.0423)
     """
-    return float(betainccinv(k + 1, n - k, (1 - level) / n_models)) if k < n else 1.0
+    return upper_limit(k, n, (1 - level) / n_models, design_effect)
 
 
-def lower_bound(k: int, n: int, level: float = LEVEL) -> float:
+def lower_bound(k: int, n: int, level: float = LEVEL, design_effect: float = 1.0) -> float:
     """Return the error rate that one model, with k errors in n examples, does not fall below."""
-    return float(betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
+    return lower_limit(k, n, 1 - level, design_effect)
 
 
-def hoeffding_bound(k: int, n: int, n_models: int = 1, level: float = LEVEL) -> float:
+def hoeffding_bound(k: int, n: int, n_models: int = 1, level: float = LEVEL, design_effect: float = 1.0) -> float:
     r"""Return the bound by Hoeffding's inequality, $k/n + \sqrt{\log(m/\delta)/2n}$, which textbooks derive.
 
     It is never below the exact one, and far above it where errors are rare.
@@ -58,12 +62,12 @@ def hoeffding_bound(k: int, n: int, n_models: int = 1, level: float = LEVEL) -> 
     >>> round(hoeffding_bound(10, 500), 4)
     0.0747
     """
-    return min(1.0, k / n + math.sqrt(math.log(n_models / (1 - level)) / (2 * n)))
+    return min(1.0, k / n + math.sqrt(math.log(n_models / (1 - level)) / (2 * n / design_effect)))
 
 
-def around(rate: float, n: int, level: float = LEVEL) -> Interval:
+def rate_interval(rate: float, n: int, level: float = LEVEL, design_effect: float = 1.0) -> Interval:
     """Return an error rate that was averaged or corrected, with the interval of as many errors as it makes in n."""
-    exact = share(round(rate * n), n, level)
+    exact = share(round(rate * n), n, level, design_effect)
     return Interval(rate, min(exact.low, rate), max(exact.high, rate))
 
 
@@ -73,7 +77,7 @@ def least_errors(p: float, n: int, n_models: int, u: NDArray[np.float64]) -> NDA
     return np.asarray(np.maximum(binom.ppf(least, n, p), 0.0))
 
 
-def expected_error(k: int, n: int, n_models: int = 1, level: float = LEVEL) -> Interval:
+def expected_error(k: int, n: int, n_models: int = 1, level: float = LEVEL, design_effect: float = 1.0) -> Interval:
     """Return the error rate of equally good, independent models of which the best shows k errors in n examples.
 
     By Monte Carlo: the rate at which the best shows k on average. The interval is exact. Where no error was seen, half
@@ -83,21 +87,21 @@ def expected_error(k: int, n: int, n_models: int = 1, level: float = LEVEL) -> I
     >>> f"2 % as seen, {best.estimate:.1%} to be expected"
     '2 % as seen, 3.1% to be expected'
     """
-    low, high = _exact_limits(k, n, n_models, level)
+    low, high = _exact_limits(k, n, n_models, level, design_effect)
     if n_models == 1 or k == n:
         return Interval(k / n, low, high)
-    u = _spread_uniforms()
-    target = max(k, 0.5)
-    found = brentq(lambda p: least_errors(p, n, n_models, u).mean() - target, target / n, 1.0, xtol=1e-7)
-    return Interval(float(found), low, high)
+    u, n_apart = _spread_uniforms(), max(round(n / design_effect), 1)
+    target = max(k * n_apart / n, 0.5)
+    found = brentq(lambda p: least_errors(p, n_apart, n_models, u).mean() - target, target / n_apart, 1.0, xtol=1e-7)
+    return Interval(float(found), min(low, float(found)), max(high, float(found)))
 
 
-def _exact_limits(k: int, n: int, n_models: int, level: float) -> tuple[float, float]:
+def _exact_limits(k: int, n: int, n_models: int, level: float, design_effect: float) -> tuple[float, float]:
     """The rates at which the best shows as many as k, or as few as k, only just often enough."""
     outside = (1 - level) / 2
-    low = betainccinv(k, n - k + 1, -math.expm1(math.log(outside) / n_models)) if k else 0.0
-    high = betainccinv(k + 1, n - k, -math.expm1(math.log1p(-outside) / n_models)) if k < n else 1.0
-    return float(low), float(high)
+    many, few = -math.expm1(math.log(outside) / n_models), -math.expm1(math.log1p(-outside) / n_models)
+    low = float(betainccinv(k / design_effect, (n - k) / design_effect + 1, many)) if k else 0.0
+    return low, upper_limit(k, n, few, design_effect)
 
 
 def _spread_uniforms(seed: int = 0) -> NDArray[np.float64]:
@@ -114,14 +118,21 @@ class WinnerOptimism:
     optimism: float
 
 
-def optimism_of_winner(errors: NDArray[np.bool_], *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> WinnerOptimism:
+def optimism_of_winner(
+    errors: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None = None,
+    *,
+    n_resamples: int = N_REPEATS,
+    seed: int = 0,
+) -> WinnerOptimism:
     r"""Return what choosing the best of models did to its error, given the errors [example, model] of all of them.
 
     Examples are drawn with replacement, the model that is best on them is chosen and judged on the examples that were
     not drawn (bootstrap bias correction: Tsamardinos, Greasidou and Borboudakis 2018, "Bootstrapping the out-of-sample
     predictions for efficient and accurate cross-validation"). What is averaged is how much worse the chosen one is
     there than the winner on all examples, whose own average there is known exactly: it is its error on all. That has
-    the mean of the paper's estimate and a fraction of its scatter.
+    the mean of the paper's estimate and a fraction of its scatter. Groups of near-copies are drawn as a whole: else the
+    copies of what was learned by choosing would be among what it is judged on.
 
     >>> coins = np.random.default_rng(0).random((500, 20)) < 0.1
     >>> found = optimism_of_winner(coins)
@@ -129,27 +140,36 @@ def optimism_of_winner(errors: NDArray[np.bool_], *, n_resamples: int = N_RESAMP
     'the best shows 0.086, add 0.028'
     """
     winner = int(errors.sum(axis=0).argmin())
-    some = errors[errors.any(axis=1)].astype(np.float32)
-    if not len(some):
+    units = Units.of(np.zeros(len(errors)), groups)
+    sums = units.sums(errors).toarray().astype(np.float32)
+    with_errors = sums.any(axis=1)
+    if not with_errors.any():
         return WinnerOptimism(winner, 1.0, 0.0)
-    random, n = np.random.default_rng(seed), len(errors)
+    some, sizes = sums[with_errors], np.append(units.sizes[with_errors], units.sizes[~with_errors])
+    random, n = np.random.default_rng(seed), len(sizes)
     parts = [len(part) for part in np.array_split(np.arange(n_resamples), -(-n_resamples * n // _CELLS_AT_ONCE))]
-    drawn = [_worse_outside(some, n, winner, part, random) for part in parts]
+    drawn = [_worse_outside(some, sizes, winner, part, random) for part in parts]
     chosen, worse = (np.concatenate(column) for column in zip(*drawn, strict=True))
     return WinnerOptimism(winner, float((chosen == winner).mean()), float(worse.mean()))
 
 
 def _worse_outside(
-    some: NDArray[np.float32], n: int, winner: int, n_resamples: int, random: np.random.Generator
+    some: NDArray[np.float32],
+    sizes: NDArray[np.intp],
+    winner: int,
+    n_resamples: int,
+    random: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Who is chosen in each resample, and by how much it is worse than the winner on the examples not drawn.
+    """Who is chosen in each resample, and by how much it is worse than the winner on the groups not drawn.
 
-    Only examples that some model misjudged, `some`, are multiplied; of the others it matters how many were not drawn.
+    Only groups in which some model erred, `some` [group, model], are multiplied; of the others, which have the last
+    `sizes`, it matters how many examples were not drawn.
     """
+    n = len(sizes)
     rows = np.arange(n_resamples, dtype=np.int64)[:, None]
     cells = rows * n + random.integers(n, size=(n_resamples, n), dtype=np.int32)
     counts = np.bincount(cells.ravel(), minlength=n_resamples * n).reshape(n_resamples, n)
-    n_outside = (counts == 0).sum(axis=1)
+    n_outside = (counts == 0) @ sizes
     mine = counts[:, : len(some)].astype(np.float32)
     chosen = (mine @ some).argmin(axis=1)
     outside = (mine == 0).astype(np.float32) @ some

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import check_cv
 
 from priory.lab.error import LabError
-from priory.lab.judging import Task, judged
+from priory.lab.judging import Part, Task, judged
 from priory.lab.predictions import Predictions
 from priory.lab.splits import Folds
-
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+from priory.lab.splits import folds as made_folds
 
 
 def out_of_fold(  # noqa: PLR0913 - all but three have a default
@@ -41,18 +40,10 @@ def out_of_fold(  # noqa: PLR0913 - all but three have a default
     return run.predictions
 
 
-def splits(X: Any, y: NDArray[Any], folds: Any) -> list[Split]:
+def splits(X: Any, y: NDArray[Any], folds: Any) -> list[Part]:
     """Return the training and test numbers of each fold, after checking that no example is tested twice."""
     if isinstance(folds, int):
-        labels, sizes = np.unique(y, return_counts=True)
-        if len(labels) < 2:
-            raise LabError(f"{len(y)} examples have {len(labels)} classes: a classifier is judged by two or more")
-        if not 2 <= folds <= sizes.min():
-            raise LabError(
-                f"{folds} folds were asked for, and the class {labels[sizes.argmin()]} has {sizes.min()} examples: "
-                "take at least 2 folds, and no more than the smallest class has examples"
-            )
-        folds = StratifiedKFold(folds, shuffle=True, random_state=0)
+        folds = made_folds(y, n_folds=folds)
     parts = list(check_cv(folds).split(X, y))
     times = np.bincount(np.concatenate([test for _, test in parts]), minlength=len(y))
     if times.max() > 1:

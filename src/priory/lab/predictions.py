@@ -26,6 +26,7 @@ class Predictions:
     truth: NDArray[np.int64]  #: index into classes
     log_probabilities: NDArray[np.float64]  #: [example, class]; -inf for what is held impossible
     names: tuple[str, ...]  #: where each example is, for people: `inbox.mbox:3`
+    groups: NDArray[np.int64] | None = None  #: examples that are alike have the same number; None: each is its own
 
     def __post_init__(self) -> None:
         n, n_classes = len(self.truth), len(self.classes)
@@ -33,6 +34,11 @@ class Predictions:
             raise LabError(
                 f"{n} labels, {len(self.names)} names and probabilities of shape {self.log_probabilities.shape} do not "
                 f"belong together: give one row of {n_classes} probabilities for each example"
+            )
+        if self.groups is not None and self.groups.shape != (n,):
+            raise LabError(
+                f"{n} labels and groups of shape {self.groups.shape} do not belong together: give one number for each "
+                "example, the same for those that are alike"
             )
         unknown = np.flatnonzero(np.isnan(self.log_probabilities).any(axis=1))
         if len(unknown):
@@ -48,8 +54,12 @@ class Predictions:
         truth: Sequence[Any],
         probabilities: Any,
         names: Sequence[str] | None = None,
+        groups: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> Self:
-        """Return predictions from labels and probabilities, whose columns are in the order of the classes."""
+        """Return predictions from labels and probabilities, whose columns are in the order of the classes.
+
+        Examples of one group are alike, such as near-copies of a message: no interval counts them as independent.
+        """
         known = {label: code for code, label in enumerate(classes)}
         strange = sorted({str(label) for label in truth if label not in known})
         if strange:
@@ -72,7 +82,9 @@ class Predictions:
         with np.errstate(divide="ignore"):
             logs = np.log(given)
         codes = np.array([known[label] for label in truth], np.int64)
-        return cls(tuple(map(str, classes)), codes, logs, tuple(names or (f"row {i}" for i in range(len(codes)))))
+        named = tuple(names or (f"row {i}" for i in range(len(codes))))
+        grouped = None if groups is None else np.asarray(groups, np.int64)
+        return cls(tuple(map(str, classes)), codes, logs, named, grouped)
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -97,6 +109,11 @@ class Predictions:
         """Whether the most probable class is the wrong one."""
         return np.asarray(self.likeliest != self.truth)
 
+    @property
+    def error_rate(self) -> float:
+        """The share of examples whose most probable class is the wrong one."""
+        return float(self.errors.mean())
+
     def log_odds(self, about: int = 1) -> NDArray[np.float64]:
         """Return the log-odds of one class against the rest; with two classes, of the second."""
         rest = np.delete(self.log_probabilities, about, axis=1)
@@ -112,4 +129,5 @@ class Predictions:
             self.truth[numbers],
             self.log_probabilities[numbers],
             tuple(self.names[i] for i in numbers),
+            None if self.groups is None else self.groups[numbers],
         )

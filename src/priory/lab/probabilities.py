@@ -1,9 +1,11 @@
 """Asks a classifier for its probabilities, as exactly as it can tell them, and refuses what cannot be judged."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
 from sklearn.pipeline import Pipeline
 
 from priory.lab.error import LabError
@@ -26,8 +28,8 @@ def require_probabilities(model: Any, name: str | None = None) -> None:
         )
 
 
-def log_probabilities(model: Any, X: Any, name: str | None = None) -> NDArray[np.float64]:
-    """Return a fitted classifier's log p for every row and class, refusing what is not a number.
+def log_probabilities(model: Any, X: Any, classes: Sequence[Any], name: str | None = None) -> NDArray[np.float64]:
+    """Return a fitted classifier's log p for every row and class, in the order asked for; refuse what is no number.
 
     Logarithms straight from the model keep apart what is nearly certain; of their exponentials all would be 1.
     """
@@ -43,4 +45,14 @@ def log_probabilities(model: Any, X: Any, name: str | None = None) -> NDArray[np
             f"{name or type(model).__name__} gave a probability that is not a number for {len(wrong)} of {len(logs)} "
             f"examples, the first is number {wrong[0]} of those it was asked about: look for gaps in its input"
         )
-    return logs
+    known = [str(label) for label in model.classes_]
+    return logs[:, [known.index(str(label)) for label in classes]]
+
+
+def from_log_odds(log_odds: ArrayLike) -> NDArray[np.float64]:
+    """Return log p of what has these log-odds.
+
+    >>> np.exp(from_log_odds([0.0, 50.0])).tolist()
+    [0.5, 1.0]
+    """
+    return np.asarray(log_expit(np.asarray(log_odds, np.float64)))

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from priory.bayes.frames import is_missing
-from priory.lab.interval import Interval
+from priory.lab.interval import Interval, percent
 from priory.lab.measures import auc, confusion, rates
 from priory.lab.out_of_fold import out_of_fold
 
@@ -39,8 +39,8 @@ class Proxy:
     def __str__(self) -> str:
         return (
             f"the rest tells whether {self.column} {self.question}: AUC {self.auc.estimate:.3f} "
-            f"({self.auc.low:.3f} to {self.auc.high:.3f}), {self.accuracy.estimate:.1%} right "
-            f"(one answer for all: {self.most_frequent:.1%})"
+            f"({self.auc.low:.3f} to {self.auc.high:.3f}), {percent(self.accuracy.estimate)} right "
+            f"(one answer for all: {percent(self.most_frequent)})"
         )
 
 
@@ -53,7 +53,7 @@ def proxies(model: Any, X: Any, kept: Any, columns: Mapping[int, str]) -> tuple[
     >>> from priory.bayes import BernoulliNB
     >>> words = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1]] * 5)       # "God", "bless", "loan"
     >>> print(*proxies(BernoulliNB(), words, words[:, 1:], {0: "God"}))
-    the rest tells whether God is 0: AUC 1.000 (0.692 to 1.000), 100.0% right (one answer for all: 50.0%)
+    the rest tells whether God is 0: AUC 1.000 (0.692 to 1.000), 100.00 % right (one answer for all: 50.00 %)
     """
     found = (_proxy(model, _safe_indexing(X, number, axis=1), kept, name) for number, name in columns.items())
     return tuple(proxy for proxy in found if proxy is not None)

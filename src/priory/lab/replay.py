@@ -20,11 +20,13 @@ from priory.lab.error import LabError
 from priory.lab.example import Example
 from priory.lab.feedback import Feedback
 from priory.lab.learner import Learner
+from priory.lab.mail import presence
+from priory.lab.mail_folds import text_columns
 from priory.lab.predictions import Predictions
-from priory.lab.run import Mistake, Run, Weight, weightiest, worst
+from priory.lab.run import Mistake, Run, Weight, worst
+from priory.lab.splits import near_duplicates
 from priory.lab.weights import Sample, weights
 
-MOST_MISTAKES: Final = 200  #: that are kept with their reasons, the worst
 CHECKPOINT_EVERY: Final = 2000
 
 
@@ -89,8 +91,10 @@ class _Course:
         self._waiting: deque[tuple[Example, str | None]] = deque()
         self._checkpoint = checkpoint
         self._so_far = {name: checkpoint.load(name) for name in learners}
+        self._n_resumed = {name: so_far.n_seen for name, so_far in self._so_far.items()}
         self._seen = hashlib.sha256()
         self._names: list[str] = []
+        self._texts: list[NDArray[np.int32]] = []
         self._truth: list[int] = []
         self._sample = Sample(feedback.seed)
 
@@ -105,6 +109,7 @@ class _Course:
             if len(self._so_far[name].logs) <= len(self._names):  # else it was scored before an interruption
                 self._score(learner, example, self._so_far[name])
         self._seen.update(example.message.digest + example.label.encode())
+        self._texts.append(text_columns(example.message.features))
         self._names.append(example.name)
         self._truth.append(self._labels.index(example.label))
         if example.raw is not None:
@@ -134,27 +139,30 @@ class _Course:
         so_far.seconds_predicting += time.perf_counter() - start
         so_far.logs.append(logs)
         if self._labels[int(logs.argmax())] != example.label and example.raw is not None:
-            prior, reasons = learner.reasons(example.raw)
-            so_far.mistakes.append(Mistake(len(so_far.logs) - 1, prior, weightiest(reasons)))
+            number, said = len(so_far.logs) - 1, learner.reasons(example.raw)
+            so_far.mistakes.append(said.mistake(number) if said else Mistake(number, 0.0, ()))
 
     def _learn(self, example: Example, label: str | None) -> None:
         if label is None:
             return
         for name, learner in self._learners.items():
-            start = time.perf_counter()
+            so_far, start = self._so_far[name], time.perf_counter()
             learner.learn(example.message, label)
-            self._so_far[name].seconds_learning += time.perf_counter() - start
+            if len(self._names) > self._n_resumed[name]:  # else the time was counted before an interruption
+                so_far.seconds_learning += time.perf_counter() - start
 
     def runs(self) -> list[Run]:
         """Return what has come of it."""
         if not self._names:
             raise LabError("there is no mail to replay: the index or the folders are empty")
-        return [self._run(name, learner, self._so_far[name]) for name, learner in self._learners.items()]
+        copies = near_duplicates(presence(self._texts)[0])
+        return [self._run(name, learner, copies) for name, learner in self._learners.items()]
 
-    def _run(self, name: str, learner: Learner, so_far: SoFar) -> Run:
+    def _run(self, name: str, learner: Learner, copies: NDArray[np.int64]) -> Run:
+        so_far = self._so_far[name]
         logs = np.array(so_far.logs[: len(self._names)])
         truth = np.array(self._truth, np.int64)
-        predictions = Predictions(self._labels, truth, logs, tuple(self._names))
+        predictions = Predictions(self._labels, truth, logs, tuple(self._names), copies)
         explained = {mistake.number: mistake for mistake in so_far.mistakes}
         return Run(
             model=name,
@@ -162,9 +170,9 @@ class _Course:
             protocol=f"replay in order, {self._feedback}",
             seconds_learning=so_far.seconds_learning,
             seconds_predicting=so_far.seconds_predicting,
-            mistakes=tuple(explained[i] for i in worst(predictions, MOST_MISTAKES) if i in explained),
+            mistakes=tuple(explained.get(i, Mistake(i, 0.0, ())) for i in worst(predictions)),
             weights=self._weights(learner),
         )
 
     def _weights(self, learner: Learner) -> tuple[Weight, ...]:
-        return weights(learner.reasons(raw)[1] for raw in self._sample.raws)
+        return weights((learner.reasons(raw) for raw in self._sample.raws), self._labels)

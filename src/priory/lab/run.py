@@ -1,7 +1,7 @@
 """One model, judged: what it predicted, how that came about, and what it took."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from priory.lab.predictions import Predictions
 
 MOST_REASONS: Final = 12  #: that are kept of a mistake
+MOST_MISTAKES: Final = 20  #: of a run that are kept with their reasons, the worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,12 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """An example that was misjudged, and the weightiest reasons why; `number` is its place in the predictions."""
+    """An example that was misjudged, and why: the prior and the weightiest terms of the log-odds of one class."""
 
-    number: int
+    number: int  #: its place in the predictions
     prior: float
     reasons: tuple[Reason, ...]
+    about: str = ""  #: the class that the terms speak for; none without reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,6 @@ class Run:
     train_error: float | None = None
     mistakes: tuple[Mistake, ...] = ()
     weights: tuple[Weight, ...] = ()
-    settings: dict[str, object] = field(default_factory=dict)  #: everything that is needed to repeat the run
 
 
 def weightiest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
@@ -63,8 +64,8 @@ def weightiest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.term))[:MOST_REASONS])
 
 
-def worst(predictions: Predictions, n: int) -> list[int]:
+def worst(predictions: Predictions) -> list[int]:
     """Return the places of the misjudged examples whose true class was held the least probable, the worst first."""
     wrong = np.flatnonzero(predictions.errors)
     held = predictions.log_probabilities[wrong, predictions.truth[wrong]]
-    return [int(place) for place in wrong[held.argsort(kind="stable")][:n]]
+    return [int(place) for place in wrong[held.argsort(kind="stable")][:MOST_MISTAKES]]

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from priory.lab.trust import Claim, How
+from priory.lab.claim import Claim, How
 
 ERROR: Final = 0.02  #: what all five claim
 
@@ -23,8 +23,9 @@ class Scenario:
     def claim(self, n_in_all: int) -> Claim:
         """Return the claim, if there were so many examples in all.
 
-        >>> SCENARIOS[2].claim(1000)
-        Claim(errors=10, n_examples=500, how='validation', n_models=10, second=None)
+        >>> found = SCENARIOS[2].claim(1000)
+        >>> found.errors, found.n_examples, found.how, found.n_models
+        (10, 500, 'validation', 10)
         """
         n = n_in_all // self.n_parts
         errors = round(ERROR * n)

@@ -14,6 +14,7 @@ The words follow from the numbers. An error rate that was seen is believed, prob
 - a second set speaks against it: its error is above the one claimed, and not by chance. Then the answer is no, too.
 
 All of this supposes that the golden rule was kept, and that new mail is like the old: drawn from the same source.
+Messages in groups of near-copies count for as many as are independent (`priory.lab.design_effect`).
 """
 
 import math
@@ -24,22 +25,24 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from priory.lab.claim import FAR, Claim, Look
+from priory.lab.design_effect import design_effect
 from priory.lab.error import LabError
-from priory.lab.interval import LEVEL, Interval, share
+from priory.lab.interval import LEVEL, Interval, percent, share
 from priory.lab.optimism import (
-    N_RESAMPLES,
-    around,
+    N_REPEATS,
     expected_error,
     hoeffding_bound,
     lower_bound,
     optimism_of_winner,
+    rate_interval,
     upper_bound,
 )
 
-Believe = Literal["probably", "probably not", "no"]
-How = Literal["training", "validation"]
+__all__ = ["Believe", "Claim", "Judgement", "judgement", "winner_trust"]
 
-FAR: Final = 0.05  #: a bound this far from what was seen makes it doubtful
+Believe = Literal["probably", "probably not", "no"]
+
 SMALL_OPTIMISM: Final = 0.005  #: choosing that flatters by no more is let pass, even if as much was seen
 GUESSING: Final = 0.5  #: the error rate of a coin
 
@@ -51,38 +54,6 @@ _FEW_RULES: Final = "only if no other rules were considered, and if new {noun} a
 _NOTHING_ELSE: Final = "there is no 'probably': guessing explains it"
 _GOLDEN: Final = "only if nobody looked at these {noun} in training, and if new ones are like them"
 _MORE: Final = "the number is unbiased, only uncertain: more examples would settle it"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A number of errors, and how it came about.
-
-    `how` is "training" for examples the model learned from, "validation" for others. `n_models` is how many models were
-    judged on them, the claim being about the best; for a training error, how many rules were considered, if that can be
-    counted. `second` has the errors and examples of a further set, on which that one model was judged once.
-    """
-
-    errors: int
-    n_examples: int
-    how: How = "validation"
-    n_models: int | None = None  #: None is one look at validation examples, and unknown for training
-    second: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        for errors, n in ((self.errors, self.n_examples), self.second or (0, 1)):
-            if n < 1 or not 0 <= errors <= n:
-                raise LabError(
-                    f"{errors:,} errors in {n:,} examples cannot be: give a number of errors from 0 to {n:,}"
-                )
-        if self.n_models is not None and self.n_models < 1:
-            raise LabError(
-                f"the best of {self.n_models:,} models cannot be: a number was seen, so there was 1 at least"
-            )
-
-    @property
-    def n_compared(self) -> int | None:
-        """How many models or rules the number is the best of; None if nobody knows."""
-        return 1 if self.n_models is None and self.how == "validation" else self.n_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +70,7 @@ class Judgement:
     hoeffding: float  #: the same by Hoeffding's inequality, for comparison
     level: float
     n_examples: int
+    n_groups: int  #: of near-copies; as many as examples where each is its own
     n_models: int | None
     line: str  #: all of it in one line for people
 
@@ -122,22 +94,24 @@ def judgement(claim: Claim, *, level: float = LEVEL, noun: str = "messages") -> 
         return _judged_by_second(claim, claim.second, level, noun)
     if claim.n_compared is None:
         return _unbounded(claim, level, noun)
-    look = _Look(claim.errors, claim.n_examples, claim.n_compared, claim.how, level, noun)
-    return _judged(look, look.subject, expected_error(look.k, look.n, look.m, level))
+    look = Look(claim, claim.n_compared, level, noun)
+    return _judged(look, look.subject, expected_error(look.k, look.n, look.m, level, look.effect))
 
 
 def winner_trust(  # noqa: PLR0913 - all but the first two have a default that fits
     errors: NDArray[np.bool_],
     names: Sequence[str],
+    groups: NDArray[np.int64] | None = None,
     *,
     level: float = LEVEL,
-    n_resamples: int = N_RESAMPLES,
+    n_resamples: int = N_REPEATS,
     seed: int = 0,
     noun: str = "messages",
 ) -> Judgement:
     """Return whether to believe the error of the best of several models, given the errors [example, model] of all.
 
-    What choosing did is found by bootstrap, so models that resemble each other count as the few that they are.
+    What choosing did is found by bootstrap, so models that resemble each other count as the few that they are. Examples
+    with the same number in `groups` are near-copies of each other: they are drawn together, and count for fewer.
 
     >>> wrong = np.random.default_rng(1).random((400, 3)) < [0.3, 0.05, 0.3]     # one is clearly best
     >>> print(winner_trust(wrong, ["stump", "bernoulli", "guess"]).line)    # doctest: +NORMALIZE_WHITESPACE
@@ -145,10 +119,10 @@ def winner_trust(  # noqa: PLR0913 - all but the first two have a default that f
     at most 4.74 % with 95 % confidence. Believe it: probably.
     """
     _check_level(level)
-    wrong = _errors_of(errors, names)
-    found = optimism_of_winner(wrong, n_resamples=n_resamples, seed=seed)
-    n, m = wrong.shape
-    look = _Look(int(wrong[:, found.winner].sum()), n, m, "validation", level, noun)
+    wrong, m = _errors_of(errors, names, groups), len(names)
+    found = optimism_of_winner(wrong, groups, n_resamples=n_resamples, seed=seed)
+    effect = float(np.mean([design_effect(each, groups) for each in wrong.T]))  # the winner's was picked for being low
+    look = Look(replace(Claim.of(wrong[:, found.winner], groups), design_effect=effect), m, level, noun)
     rate = min(1.0, max(look.seen + found.optimism, 0.0))
     judged = _judged(look, f"{names[found.winner]}, {look.subject}", _corrected(look, rate))
     if m == 1:
@@ -156,42 +130,10 @@ def winner_trust(  # noqa: PLR0913 - all but the first two have a default that f
     return replace(judged, reason=f"{judged.reason}; on {noun} drawn again it wins {found.share_won:.0%} of the time")
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """k errors of n examples, the least of m models'."""
-
-    k: int
-    n: int
-    m: int
-    how: How
-    level: float
-    noun: str
-
-    @property
-    def seen(self) -> float:
-        return self.k / self.n
-
-    @property
-    def subject(self) -> str:
-        if self.m == 1:
-            return f"one look at {self.n:,} {self.noun}"
-        return f"best of {self.m:,}{' rules' if self.how == 'training' else ''} on {self.n:,} {self.noun}"
-
-    @property
-    def bound(self) -> float:
-        return upper_bound(self.k, self.n, self.m, self.level)
-
-    @property
-    def is_vague(self) -> bool:
-        """Whether the truth may be far away even if nothing was chosen."""
-        above = upper_bound(self.k, self.n, 1, self.level) - self.seen
-        return max(above, self.seen - lower_bound(self.k, self.n, self.level)) > FAR
-
-
-def _corrected(look: _Look, rate: float) -> Interval:
+def _corrected(look: Look, rate: float) -> Interval:
     """The corrected rate with its interval, which ends where the union bound does, if that is lower."""
-    found = around(rate, look.n, look.level)
-    highest = upper_bound(look.k, look.n, look.m, (1 + look.level) / 2)
+    found = rate_interval(rate, look.n, look.level, look.effect)
+    highest = upper_bound(look.k, look.n, look.m, (1 + look.level) / 2, look.effect)
     return replace(found, high=max(rate, min(found.high, highest)))
 
 
@@ -200,21 +142,25 @@ def _check_level(level: float) -> None:
         raise LabError(f"confidence is between 0 and 1, such as 0.95, not {level:g}")
 
 
-def _errors_of(errors: NDArray[np.bool_], names: Sequence[str]) -> NDArray[np.bool_]:
+def _errors_of(errors: NDArray[np.bool_], names: Sequence[str], groups: NDArray[np.int64] | None) -> NDArray[np.bool_]:
     wrong = np.asarray(errors)
     if wrong.ndim != 2 or wrong.shape[1] != len(names):
         raise LabError(f"errors of shape {wrong.shape} are not those of {len(names)} models: give one column for each")
     if not wrong.size:
         raise LabError("no errors of no model: there is nothing to compare")
+    if groups is not None and np.shape(groups) != wrong.shape[:1]:
+        raise LabError(
+            f"groups of shape {np.shape(groups)} are not those of {len(wrong):,} examples: give one for each"
+        )
     if not np.isin(wrong, (0, 1)).all():
         raise LabError("errors are 0 or 1 for each example: give whether the model was wrong, not what that cost")
     return wrong.astype(np.bool_)
 
 
-def _judged(look: _Look, subject: str, expected: Interval) -> Judgement:
+def _judged(look: Look, subject: str, expected: Interval) -> Judgement:
     believe, reason, why = _words(look, expected.estimate)
     scatter = f" ({100 * expected.low:.2f} to {100 * expected.high:.2f})"
-    corrected = scatter if look.m == 1 else f", {_percent(expected.estimate)}{scatter} after correcting for choosing"
+    corrected = scatter if look.m == 1 else f", {percent(expected.estimate)}{scatter} after correcting for choosing"
     return Judgement(
         believe=believe,
         reason=reason,
@@ -223,28 +169,29 @@ def _judged(look: _Look, subject: str, expected: Interval) -> Judgement:
         expected=expected,
         optimism=expected.estimate - look.seen,
         bound=look.bound,
-        hoeffding=hoeffding_bound(look.k, look.n, look.m, look.level),
+        hoeffding=hoeffding_bound(look.k, look.n, look.m, look.level, look.effect),
         level=look.level,
         n_examples=look.n,
+        n_groups=look.n_groups,
         n_models=look.m,
-        line=f"{subject}: {_percent(look.seen)} wrong as seen{corrected}; at most {_percent(look.bound)} with "
+        line=f"{subject}: {percent(look.seen)} wrong as seen{corrected}; at most {percent(look.bound)} with "
         f"{100 * look.level:g} % confidence. Believe it: {believe}.",
     )
 
 
-def _words(look: _Look, expected: float) -> tuple[Believe, str, str]:
+def _words(look: Look, expected: float) -> tuple[Believe, str, str]:
     """What to believe, the reason, and what that depends on: see the rules at the head of this file."""
-    seen, many, on = look.seen, f"the best of {look.m:,}", f"{look.n:,} {look.noun}"
+    seen, many, on = look.seen, f"the best of {look.m:,}", look.examples
     if seen < GUESSING <= expected:
         return "no", f"{many} coins would look as good on {on}", _NOTHING_ELSE
     if expected - seen > max(seen, SMALL_OPTIMISM):
-        reason = f"{many} looks good by chance: some {_percent(expected)} wrong is to be expected, not {_percent(seen)}"
+        reason = f"{many} looks good by chance: some {percent(expected)} wrong is to be expected, not {percent(seen)}"
         return "probably not", reason, _ALIKE
     if look.is_vague:
-        return "probably not", f"{on} are too few to tell {_percent(seen)} from much more or less", _MORE
+        return "probably not", f"{on} are too few to tell {percent(seen)} from much more or less", _MORE
     if look.bound - seen > FAR:
         return "probably not", f"{many} on {on}: too much choosing for so few", _ALIKE
-    kept = (_FEW_RULES if look.how == "training" else _GOLDEN).format(noun=look.noun)
+    kept = (_FEW_RULES if look.claim.how == "training" else _GOLDEN).format(noun=look.noun)
     if look.m == 1:
         return "probably", f"the {look.noun} were looked at once: the number is unbiased", kept
     return "probably", f"{many} looks better than it is, but by {100 * (expected - seen):.2f} points only", kept
@@ -264,15 +211,16 @@ def _unbounded(claim: Claim, level: float, noun: str) -> Judgement:
         hoeffding=1.0,
         level=level,
         n_examples=claim.n_examples,
+        n_groups=claim.n_groups or claim.n_examples,
         n_models=None,
-        line=f"training error on {claim.n_examples:,} {noun}: {_percent(seen)} wrong as seen; nothing is known about "
+        line=f"training error on {claim.n_examples:,} {noun}: {percent(seen)} wrong as seen; nothing is known about "
         "others. Believe it: probably not.",
     )
 
 
 def _judged_by_second(claim: Claim, second: tuple[int, int], level: float, noun: str) -> Judgement:
     """The first set has been used up by choosing; the second was looked at once and stands for itself."""
-    look, first = _Look(*second, 1, "validation", level, noun), claim.errors / claim.n_examples
+    look, first = Look(Claim(*second), 1, level, noun), claim.errors / claim.n_examples
     found = _judged(look, f"a second set of {look.n:,} {noun}, looked at once", share(look.k, look.n, level))
     if lower_bound(look.k, look.n, level) > first:
         return _refuted(found, first)
@@ -287,11 +235,7 @@ def _refuted(found: Judgement, first: float) -> Judgement:
     return replace(
         found,
         believe="no",
-        reason=f"the second set shows {_percent(found.seen)}, which chance does not make of {_percent(first)}",
+        reason=f"the second set shows {percent(found.seen)}, which chance does not make of {percent(first)}",
         why_probably="there is no 'probably': believe the second set, which was looked at once, not the first",
-        line=found.line.removesuffix(f"{found.believe}.") + f"no, not the {_percent(first)} of the first set.",
+        line=found.line.removesuffix(f"{found.believe}.") + f"no, not the {percent(first)} of the first set.",
     )
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.2f} %"

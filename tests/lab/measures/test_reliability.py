@@ -102,6 +102,17 @@ def test_intervals_cover_about_as_often_as_they_say(shift: float):
     assert np.mean([each.low <= true <= each.high for each in found]) >= 0.91
 
 
+def test_with_two_mistakes_on_average_the_intervals_of_losses_are_too_short_as_the_page_says():
+    random = np.random.default_rng(10)
+    draws = [normal_world(random, 1000, 1000, 6.18) for _ in range(400)]  # one mistake in a thousand
+    large = [normal_world(random, 200_000, 200_000, 6.18) for _ in range(5)]
+    for figure, stated in ((brier, 0.85), (log_loss, 0.81)):
+        true = np.mean([figure(each).estimate for each in large])
+        assert np.mean([figure(each).low <= true <= figure(each).high for each in draws]) == pytest.approx(
+            stated, abs=0.05
+        )
+
+
 def test_the_interval_of_the_error_reaches_zero_when_the_probabilities_are_right():
     random = np.random.default_rng(9)
     found = [calibration_error(normal_world(random, 300, 300, 1.5), n_resamples=200) for _ in range(50)]

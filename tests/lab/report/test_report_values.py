@@ -48,10 +48,11 @@ def test_json_has_the_figures_of_the_summary_and_no_nan(two_models: Report) -> N
 
 def test_what_has_no_end_or_no_json_is_still_written() -> None:
     said = drawn(1, 60)
-    run = replace(run_of("Priory", said), settings={"alpha": math.inf, "kinds": {"words"}, "n": np.int64(3)})
+    run = replace(run_of("Priory", said), train_error=math.inf, peak_bytes=np.int64(3))
     found = Report.of([run], Costs(unsure=math.inf), title="x").as_dict()
     assert found["costs"]["unsure"] is None
-    assert found["runs"][0]["settings"] == {"alpha": None, "kinds": "{'words'}", "n": 3}
+    assert found["runs"][0]["train_error"] is None
+    assert found["runs"][0]["peak_bytes"] == 3
     assert json.dumps(found, allow_nan=False)
 
 

@@ -2,23 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
 
 from priory.cli.lab.source import Source, counted
 from priory.cli.progress import bar
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude, judge
+from priory.lab.digests import settings_digest
 from priory.lab.exclusion import Exclusion
 from priory.lab.explained import explained
+from priory.lab.filter_classifier import filter_identity
 from priory.lab.golden_rule import look, unsealed
 from priory.lab.judging import Task
-from priory.lab.kept import digest_of
 from priory.lab.leave_one_out import leave_one_out
 from priory.lab.mail import Mail
 from priory.lab.mail_folds import copies, mail_folds
 from priory.lab.models import model_named, model_without
-from priory.lab.nested import Inner
 from priory.lab.nested import nested as nested_choice
 from priory.lab.report import Report
 from priory.lab.run import Run
@@ -47,7 +52,7 @@ class Split:
         return mail_folds(mail, self.by, self.n_folds, self.seed, together=self.together)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Case:
     """Mail that was read, to be judged by."""
 
@@ -81,7 +86,7 @@ class Case:
     def subject(self) -> Subject:
         """What is judged by."""
         digest = mail_digest(self.mail.digests, self.mail.labels)
-        return Subject(self.found.name, digest, self.options.costs, self.lines)
+        return Subject(self.found.name, self.options.costs, self.lines, digest)
 
     def models(self, names: Sequence[str]) -> dict[str, Any]:
         """The models of these names."""
@@ -107,11 +112,12 @@ class Case:
 
     def left_out(self, *, together: bool) -> Report:
         """Judge the filter on each message without it, in one pass."""
-        groups = copies(self.mail) if together else None
-        run = leave_one_out(self.mail, self.options, groups)
-        model = digest_of(("filter", self.options))
-        kept = self.bench.kept("left-out", {"examples": self.subject.digest, "model": model, "together": together})
-        return conclude([run], self.subject, self.bench, kept, [model])
+        groups = self.copies if together else None
+        with self.bench.progress("judging", 1):
+            run = leave_one_out(self.mail, self.options, groups)
+        subject, model = self.subject, settings_digest(filter_identity(self.options))
+        kept = self.bench.kept("left-out", {"examples": subject.digest, "options": self.options, "together": together})
+        return conclude([run], subject, self.bench, kept, [model])
 
     def compared(self, names: Sequence[str], split: Split, *, nested: bool) -> Report:
         """Judge several models, and the choosing among them if asked."""
@@ -125,17 +131,27 @@ class Case:
 
     def suspects(self, model: str, n_folds: int, seed: int) -> Suspects:
         """Find labels that look wrong to a model that did not learn the message, nor a near-copy."""
-        folds = mail_folds(self.mail, "stratified", n_folds, seed)
-        [judged] = judge(self.models([model]), self._task(folds), self.subject, self.bench).runs
-        return suspects(judged.run.predictions, groups=copies(self.mail))
+        task = self._task(mail_folds(self.mail, "stratified", n_folds, seed))
+        [run] = self._judged(self.models([model]), task)
+        return suspects(run.predictions, groups=self.copies)
+
+    @cached_property
+    def copies(self) -> NDArray[np.int64]:
+        """A group number for each message: near-copies have the same."""
+        return copies(self.mail)
 
     def _task(self, folds: Folds) -> Task:
-        return Task.of(self.mail.X, self.mail.labels, folds, self.options.labels, self.mail.names)
+        mail = self.mail
+        return Task.of(mail.X, mail.labels, folds, self.options.labels, mail.names, groups=self.copies)
+
+    def _judged(self, models: Mapping[str, Any], task: Task) -> list[Run]:
+        return self.bench.judged(models, task, str(joblib.hash((task.X, task.y))))
 
     def _chosen(self, models: Mapping[str, Any], folds: Folds, split: Split) -> tuple[list[Run], list[str]]:
-        """Judge "compare these and take the best" by choosing within each fold."""
-        groups = copies(self.mail) if split.together else None
-        found = nested_choice(models, self._task(folds), Inner(split.n_folds, split.seed), groups=groups)
+        """Judge "compare these and take the best" by choosing within each fold, by the same kind of split."""
+        found = nested_choice(
+            models, self._task(folds), lambda train: split.folds(self.mail.take(train)), judge=self._judged
+        )
         return [found.run], [found.warning] if found.warning else []
 
     def _explained(self, runs: list[Run], folds: Folds) -> list[Run]:

@@ -5,18 +5,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from priory.cli.lab.source import Source, counted, in_order
 from priory.cli.options import Problem
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude
+from priory.lab.digests import settings_digest
 from priory.lab.example import Example
 from priory.lab.feedback import Feedback
-from priory.lab.kept import digest_of
+from priory.lab.filter_classifier import filter_identity
+from priory.lab.golden_rule import unsealed_examples
 from priory.lab.models import learner_named
 from priory.lab.replay import Checkpoint, replay
 from priory.lab.report import Report
+from priory.lab.sealed import Sealed
 from priory.lab.tried import mail_digest
 
 FEW_CHANGES: Final = 0.02  #: of label from one message to the next, per message: then folders were taught one by one
@@ -45,14 +49,15 @@ class _Seen:
 
 def replayed(
     found: Source, models: Sequence[str], feedback: Feedback, bench: Bench
-) -> tuple[Report, dict[str, float | int]]:
+) -> tuple[Report, dict[str, float | int | None]]:
     """Replay mail with some models, going on where an earlier replay of the same was interrupted.
 
-    Returned with the report: how many messages, in how many seconds, reading included.
+    Returned with the report: how many messages, in how many seconds, reading included; no speed if it was resumed.
     """
     options = found.options
     asked = {"mail": found.name, "messages": found.n_messages, "models": list(models)}
     kept = bench.kept("replay", {**asked, "feedback": feedback, "options": options})
+    is_resumed = any(kept.load_so_far(name).n_seen for name in models)
     seen, start = _Seen(), time.perf_counter()
     with bench.progress("replaying", found.n_messages) as progressed:
         read = found.read(bench.jobs)
@@ -61,11 +66,12 @@ def replayed(
         checkpoint = Checkpoint(kept.load_so_far, kept.save_so_far)
         runs = replay(counted(mail, progressed), learners, options.labels, feedback, checkpoint)
     seconds = time.perf_counter() - start
-    subject = Subject(found.name, mail_digest(seen.digests, seen.labels), options.costs, seen.warnings())
-    report = conclude(runs, subject, bench, kept, [digest_of((name, options)) for name in models])
+    subject = Subject(found.name, options.costs, seen.warnings(), mail_digest(seen.digests, seen.labels))
+    tried = [settings_digest(filter_identity(options) if name == "filter" else name) for name in models]
+    report = conclude(runs, subject, bench, kept, tried)
     kept.clear("so-far-*")
-    n = len(seen.labels)
-    return report, {"messages": n, "seconds": seconds, "messages_per_second": n / seconds}
+    speed = None if is_resumed else len(seen.labels) / seconds
+    return report, {"messages": len(seen.labels), "seconds": seconds, "messages_per_second": speed}
 
 
 def reweighted(found: Source, weights: Sequence[str]) -> Source:
@@ -81,3 +87,13 @@ def reweighted(found: Source, weights: Sequence[str]) -> Source:
             raise Problem(f"{given!r}: the weight must be a number, such as {kind}=0.5") from None
     options: Options = replace(found.options, weights=changed)
     return replace(found, options=options)
+
+
+def without_sealed(found: Source, seal: Path | None) -> Source:
+    """Leave out what is sealed."""
+    if seal is None:
+        return found
+    sealed = Sealed.open(seal)
+    n_left = found.n_messages - len(sealed.examples)
+    name = f"{found.name} without {seal}"
+    return replace(found, name=name, n_messages=n_left, read=lambda jobs: unsealed_examples(found.read(jobs), sealed))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.lab.options import Fresh, Index, Jobs, Model, NFolds, Seed, What, lab_problems
+from priory.cli.lab.options import Fresh, Index, Jobs, Model, NFolds, SealFile, Seed, What, lab_problems
 from priory.cli.options import HOME, Home, Json
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
     what: What = None,
     index: Index = None,
     model: Model = "filter",
+    seal: SealFile = None,
     most: Annotated[int, typer.Option("--most", min=1, help="How many to list.")] = 20,
     n_folds: NFolds = 5,
     seed: Seed = 0,
@@ -40,7 +41,7 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.cli.lab.source import source  # noqa: PLC0415
 
     with lab_problems():
-        case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json))
+        case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)
         found = case.suspects(model, n_folds, seed)
     if as_json:
         print(json.dumps(_plain(found, most)))  # noqa: T201

@@ -62,12 +62,17 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory lab evaluate --index corpus/index --seal test.seal --look`
     """
     from priory.cli.lab.case import Case, Split, bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.output import present  # noqa: PLC0415
+    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
 
     if look and seal is None:
         raise Problem("--look needs the sealed test set to look at: --seal FILE")
+    if look and (exclude or curve or apart or by is not By.stratified):
+        raise Problem("--look judges a model once, as it is: leave out --by, --exclude, --curve and --copies-apart")
+    if by is By.leave_one_out and model == "filter" and curve:
+        raise Problem("--curve needs folds: choose another way than --by leave-one-out")
     with lab_problems():
+        require_plots(html)
         case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json))
         if look and seal is not None:
             report = case.looked_at(model, seal)
@@ -114,14 +119,15 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory lab compare ham=~/Maildir spam=~/Maildir/.Junk --model filter --model logistic --model mine:pipeline`
     """
     from priory.cli.lab.case import Case, Split, bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.output import present  # noqa: PLC0415
+    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
     from priory.lab.models import NAMES  # noqa: PLC0415
 
     with lab_problems():
+        require_plots(html)
         case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)
         report = case.compared(model or NAMES, Split(by, n_folds, seed, not apart), nested=nested)
-    present(report, html, as_json=as_json)
+        present(report, html, as_json=as_json)
 
 
 def seal(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -136,8 +142,9 @@ def seal(  # noqa: PLR0913, PLR0917 - typer makes options of them
 ) -> None:
     """Draw a test set from labelled mail and seal it: every look at it will be noted.
 
-    Near-copies stay together. The file holds digests and where the messages are, no mail. Give it to the other commands
-    as `--seal`, and they leave these messages out, until `priory lab evaluate --seal FILE --look`.
+    Near-copies stay together. The file holds digests and where the messages are, no mail. Give it to `evaluate`,
+    `compare`, `replay` and `errors` as `--seal`, and they leave these messages out, until
+    `priory lab evaluate --seal FILE --look`.
 
     **Example**
 

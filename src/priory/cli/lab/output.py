@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,14 @@ def present(report: Report, html: Path | None, *, as_json: bool, more: Mapping[s
         print(f"written to {html}")  # noqa: T201
 
 
+def require_plots(html: Path | None) -> None:
+    """Say at once, not after a long run, that a page cannot be written."""
+    if html is not None and find_spec("plotly") is None:
+        raise Problem("a page needs plotly for its plots; install it with: pip install 'priory[report]'")
+
+
 def _write_page(report: Report, html: Path) -> None:
     try:
         html.write_text(page(report), encoding="utf-8")
-    except ImportError:
-        raise Problem("a page needs plotly for its plots; install it with: pip install 'priory[report]'") from None
     except OSError as error:
         raise Problem(f"{html} cannot be written: {error.strerror}") from None

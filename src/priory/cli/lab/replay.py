@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from priory.cli.lab.options import Fresh, Html, Index, Jobs, Seed, What, lab_problems
+from priory.cli.lab.options import Fresh, Html, Index, Jobs, SealFile, Seed, What, lab_problems
 from priory.cli.options import HOME, Home, Json
 
 
@@ -19,6 +19,7 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
         list[str] | None,
         typer.Option(metavar="KIND=WEIGHT", help="Another weight for a kind of features, to see what it is worth."),
     ] = None,
+    seal: SealFile = None,
     delay: Annotated[int, typer.Option(min=0, help="Labels come so many messages late.")] = 0,
     share: Annotated[float, typer.Option(min=0, max=1, help="Only this share of the messages is ever labelled.")] = 1.0,
     flip: Annotated[float, typer.Option(min=0, max=1, help="This share of the labels is wrong.")] = 0.0,
@@ -44,15 +45,18 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory lab replay --index corpus/index --model filter --model bernoulli --model logistic`
     """
     from priory.cli.lab.case import bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.course import replayed, reweighted  # noqa: PLC0415
-    from priory.cli.lab.output import present  # noqa: PLC0415
+    from priory.cli.lab.course import replayed, reweighted, without_sealed  # noqa: PLC0415
+    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
     from priory.lab.feedback import Feedback  # noqa: PLC0415
 
     with lab_problems():
-        found = reweighted(source(what, index, home), weight or [])
+        require_plots(html)
+        found = without_sealed(reweighted(source(what, index, home), weight or []), seal)
         bench = bench_of(home, jobs, fresh=fresh, quiet=as_json)
         report, speed = replayed(found, model or ["filter"], Feedback(delay, share, flip, seed), bench)
-    present(report, html, as_json=as_json, more=speed)
+        present(report, html, as_json=as_json, more=speed)
     if not as_json:
-        print("{messages:,} messages in {seconds:.1f} s: {messages_per_second:,.0f} messages/s".format(**speed))  # noqa: T201
+        rate = speed["messages_per_second"]
+        told = f": {rate:,.0f} messages/s" if rate else ", after an interruption"
+        print(f"{speed['messages']:,} messages in {speed['seconds']:.1f} s{told}")  # noqa: T201

@@ -31,7 +31,7 @@ def report(
 
     `priory lab report --html report.html`
     """
-    from priory.cli.lab.output import present  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415 - a quick start for --help
     from priory.lab.kept import all_kept  # noqa: PLC0415
     from priory.lab.kept_report import kept_ingredients  # noqa: PLC0415
 
@@ -46,8 +46,9 @@ def report(
         chosen = [each for each in kept if name is None or each.folder.name == name]
         if not chosen:
             raise Problem(f"nothing was kept under the name {name!r}; see priory lab report --list")
+        require_plots(html)
         shown = kept_ingredients(chosen[0], read_options(home).costs).report
-    present(shown, html, as_json=as_json)
+        present(shown, html, as_json=as_json)
 
 
 def _list(kept: "list[Kept]", *, as_json: bool) -> None:

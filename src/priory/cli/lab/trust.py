@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from priory.cli.lab.options import lab_problems
 from priory.cli.options import Json, Problem
 
 if TYPE_CHECKING:
@@ -61,19 +62,16 @@ def trust(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab trust 7 333 --models 1e9 --second 7 333`
     """
-    from priory.lab.error import LabError  # noqa: PLC0415 - a quick start for --help
-    from priory.lab.trust import Claim, judgement  # noqa: PLC0415
+    from priory.lab.trust import Claim, judgement  # noqa: PLC0415 - a quick start for --help
 
     if scenarios or errors is None:
         _scenarios(level, as_json)
         return
     if examples is None:
         raise Problem(f"{errors} errors of how many examples? Say: priory lab trust {errors} EXAMPLES")
-    try:
+    with lab_problems():
         claim = Claim(errors, examples, "training" if training else "validation", models, second)
         found = judgement(claim, level=level)
-    except LabError as error:
-        raise Problem(str(error)) from None
     if as_json:
         print(json.dumps(found.as_dict()))  # noqa: T201
     else:
@@ -81,10 +79,12 @@ def trust(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
 
 def _paragraph(found: "Judgement") -> list[str]:
+    from priory.lab.interval import percent  # noqa: PLC0415
+
     lines = [found.line, f"Because {found.reason}.", f"{_title(found)} {found.why_probably}."]
     if found.n_models is not None:
         lines.append(
-            f"The bound is exact; Hoeffding's inequality gives {100 * found.hoeffding:.2f} %, "
+            f"The bound is exact; Hoeffding's inequality gives {percent(found.hoeffding)}, "
             f"{found.hoeffding / found.bound:.1f} times as much."
         )
     return lines
@@ -95,14 +95,11 @@ def _title(found: "Judgement") -> str:
 
 
 def _scenarios(level: float, as_json: bool) -> None:
-    from priory.lab.error import LabError  # noqa: PLC0415
     from priory.lab.scenarios import SCENARIOS, chance_of_a_find  # noqa: PLC0415
     from priory.lab.trust import judgement  # noqa: PLC0415
 
-    try:
+    with lab_problems():
         found = {scenario: {n: judgement(scenario.claim(n), level=level) for n in _SIZES} for scenario in SCENARIOS}
-    except LabError as error:
-        raise Problem(str(error)) from None
     if as_json:
         said = [
             {"number": s.number, "said": s.said, "by_n_in_all": {n: judged.as_dict() for n, judged in by_n.items()}}

@@ -15,9 +15,10 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from scipy.special import ndtri
 
+from priory.lab.design_effect import design_effect, n_groups
 from priory.lab.error import LabError
 from priory.lab.interval import LEVEL, N_RESAMPLES, Interval, resampled_sums, share
 from priory.lab.measures.placements import Floats
@@ -54,10 +55,15 @@ def reliability(predictions: Predictions, about: int | None = 1, n_bins: int = N
     n = np.bincount(bins, minlength=n_bins)
     used = n > 0
     of_class = np.bincount(bins, happened, n_bins)[used]
-    shares = [share(int(k), int(of)) for k, of in zip(of_class, n[used], strict=True)]
+    shares = [_share(happened, predictions.groups, bins == b) for b in np.flatnonzero(used)]
     limits = np.array([[each.low, each.high] for each in shares])
     mean = np.bincount(bins, p, n_bins)[used] / n[used]
     return Reliability(mean, of_class / n[used], limits[:, 0], limits[:, 1], n[used].astype(np.int64))
+
+
+def _share(happened: NDArray[np.bool_], groups: NDArray[np.int64] | None, inside: NDArray[np.bool_]) -> Interval:
+    effect = design_effect(happened[inside], None if groups is None else groups[inside])
+    return share(int(happened[inside].sum()), int(inside.sum()), design_effect=effect)
 
 
 def calibration_error(
@@ -83,10 +89,12 @@ def calibration_error(
     n = len(p)
     gaps = csr_array((p - happened, bins, np.arange(n + 1)), shape=(n, n_bins))
     found = gaps.sum(axis=0) / n
+    with_ones = hstack([gaps, np.ones((n, 1))], format="csr")
     error = float(np.abs(found).sum())
     if not n_resamples:
         return Interval(error, np.nan, np.nan)
-    moved = resampled_sums(gaps, predictions.truth, n_resamples=n_resamples, seed=seed) / n - found
+    drawn = resampled_sums(with_ones, predictions.truth, groups=predictions.groups, n_resamples=n_resamples, seed=seed)
+    moved = drawn[:, :-1] / drawn[:, -1:] - found
     lower = float(np.quantile(np.abs(moved).sum(axis=1), (1 + LEVEL) / 2))
     higher = _Z * float(np.sqrt((moved**2).mean(axis=0).sum()))
     return Interval(error, max(error - lower, 0.0), min(error + higher, 1.0))
@@ -104,7 +112,8 @@ def brier(predictions: Predictions) -> Interval:
     require_examples(predictions)
     happened = np.eye(predictions.n_classes)[predictions.truth]
     squares = ((predictions.probabilities - happened) ** 2).sum(axis=1)
-    return _mean(squares / 2, 1.0) if predictions.n_classes == 2 else _mean(squares, 2.0)
+    losses, greatest = (squares / 2, 1.0) if predictions.n_classes == 2 else (squares, 2.0)
+    return _mean(losses, greatest, predictions.groups)
 
 
 def log_loss(predictions: Predictions) -> Interval:
@@ -119,20 +128,20 @@ def log_loss(predictions: Predictions) -> Interval:
     """
     require_examples(predictions)
     of_truth = predictions.log_probabilities[np.arange(len(predictions)), predictions.truth]
-    return _mean(-np.maximum(of_truth, np.log(_LEAST)), -float(np.log(_LEAST)))
+    return _mean(-np.maximum(of_truth, np.log(_LEAST)), -float(np.log(_LEAST)), predictions.groups)
 
 
-def _mean(losses: Floats, greatest: float) -> Interval:
+def _mean(losses: Floats, greatest: float, groups: NDArray[np.int64] | None) -> Interval:
     """Return a mean of losses with the normal interval of its logarithm, for few great losses make most of it.
 
     Nothing but zeros says that losses are rare: as rare as the greatest one may be that was not seen in n.
     """
-    n, mean = len(losses), float(losses.mean())
+    n, mean, effect = len(losses), float(losses.mean()), design_effect(losses, groups)
     if mean == 0:
-        return Interval(0.0, 0.0, greatest * share(0, n).high)
-    if n == 1:
+        return Interval(0.0, 0.0, greatest * share(0, n, design_effect=effect).high)
+    if n_groups(groups, n) == 1:
         return Interval(mean, np.nan, np.nan)
-    factor = float(np.exp(_Z * losses.std(ddof=1) / np.sqrt(n) / mean))
+    factor = float(np.exp(_Z * losses.std(ddof=1) / np.sqrt(n / effect) / mean))
     return Interval(mean, mean / factor, min(mean * factor, greatest))
 
 

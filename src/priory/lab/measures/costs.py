@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priory.decision import Costs, thresholds
-from priory.lab.interval import Interval, around
-from priory.lab.measures.decisions import confusion, require_costs
+from priory.lab.design_effect import design_effect
+from priory.lab.interval import Interval, middle_of
+from priory.lab.measures.decisions import Confusion, confusion, require_costs
 from priory.lab.measures.placements import Floats
 from priory.lab.measures.presence import require_both, require_two_classes
 from priory.lab.predictions import Predictions
@@ -22,12 +23,22 @@ from priory.lab.predictions import Predictions
 _N_DRAWS = 4000
 
 
+def prices_of(costs: Costs) -> Floats:
+    """Return what each thing that can be said costs by what is true: [said, true], *unsure* last.
+
+    >>> prices_of(Costs()).tolist()
+    [[0.0, 10.0], [100.0, 0.0], [4.0, 4.0]]
+    """
+    return np.vstack([costs.matrix, np.full(len(costs.labels), costs.unsure)]).astype(np.float64)
+
+
 def cost_per_example(predictions: Predictions, costs: Costs, seed: int = 0) -> Interval:
     r"""Return what the cheapest decisions cost on average, by what then was true.
 
     A bootstrap never draws a mistake that was not seen, and the dearest are the rarest: with no ham lost in 100, three
     in 100 may still be lost. So for each true class the shares of what is said are drawn as if half an example more
-    had been seen of each (from a Dirichlet distribution, Jeffreys' choice); what is said of no class is left out.
+    had been seen of each (from a Dirichlet distribution, Jeffreys' choice); what is said of no class is left out. In
+    groups of near-copies, the counts of each class are divided by the design effect of what its examples cost.
 
     >>> mail = ["ham"] * 4 + ["spam"] * 4
     >>> seen = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0, 0.1, 0.3, 0.6, 0.4, 0.8, 0.97, 1)])
@@ -35,15 +46,25 @@ def cost_per_example(predictions: Predictions, costs: Costs, seed: int = 0) -> I
     1.5000 (1.2618 to 22.1484)
     """
     table = confusion(predictions, costs)
-    prices = np.vstack([costs.matrix, np.full(predictions.n_classes, costs.unsure)]).T
+    prices = prices_of(costs).T
     said = table.counts.any(axis=0)
     random = np.random.default_rng(seed)
     drawn = sum(
-        n * (random.dirichlet(counts[said] + 0.5, _N_DRAWS) @ price[said])
-        for n, counts, price in zip(table.n_by_class, table.counts, prices, strict=True)
+        n * (random.dirichlet(counts[said] / effect + 0.5, _N_DRAWS) @ price[said])
+        for n, counts, price, effect in zip(
+            table.n_by_class, table.counts, prices, _design_effects(table, prices), strict=True
+        )
     )
     total = float((table.counts[:, said] * prices[:, said]).sum())  # what is never said may cost infinitely much
-    return around(total / len(predictions), np.asarray(drawn) / len(predictions))
+    return middle_of(total / len(predictions), np.asarray(drawn) / len(predictions))
+
+
+def _design_effects(table: Confusion, prices: Floats) -> list[float]:
+    """Return the design effect of what the examples of each class cost."""
+    if table.cells is None or table.groups is None:
+        return [1.0] * len(table.classes)
+    truth, paid = table.cells // len(table.said), prices.ravel()[table.cells]
+    return [design_effect(paid[truth == code], table.groups[truth == code]) for code in range(len(table.classes))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

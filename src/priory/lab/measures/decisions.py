@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 from priory.decision import UNSURE, Costs, decide
+from priory.lab.design_effect import design_effect
 from priory.lab.error import LabError
+from priory.lab.interval import Interval, share
 from priory.lab.measures.presence import require_examples
 from priory.lab.predictions import Predictions
 
@@ -33,6 +35,8 @@ class Confusion:
     classes: tuple[str, ...]
     said: tuple[str, ...]  #: what the columns are about: the classes, and "unsure" where there were costs
     counts: NDArray[np.int64]  #: [true, said]
+    cells: NDArray[np.int64] | None = None  #: of each example, where it is in the counts; None without groups
+    groups: NDArray[np.int64] | None = None  #: examples that are alike have the same number
 
     @property
     def n_by_class(self) -> NDArray[np.int64]:
@@ -44,6 +48,14 @@ class Confusion:
         """Shares of each class, [true, said]; NaN for a class without examples."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.counts / self.n_by_class[:, None])
+
+    def share(self, part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Interval:
+        """Return the share that some cells [true, said] have in others, with its exact interval."""
+        k, n, effect = int(self.counts[part].sum()), int(self.counts[whole].sum()), 1.0
+        if self.cells is not None and self.groups is not None:
+            among = whole.ravel()[self.cells]
+            effect = design_effect(part.ravel()[self.cells[among]], self.groups[among])
+        return share(k, n, design_effect=effect)
 
     def as_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
@@ -88,5 +100,7 @@ def confusion(predictions: Predictions, costs: Costs | None = None) -> Confusion
     """
     require_examples(predictions)
     answers = predictions.classes if costs is None else (*predictions.classes, UNSURE)
-    counts = confusion_matrix(predictions.truth, said(predictions, costs), labels=range(len(answers)))
-    return Confusion(predictions.classes, answers, counts[: predictions.n_classes].astype(np.int64))
+    chosen = said(predictions, costs)
+    counts = confusion_matrix(predictions.truth, chosen, labels=range(len(answers)))[: predictions.n_classes]
+    cells = None if predictions.groups is None else predictions.truth * len(answers) + chosen
+    return Confusion(predictions.classes, answers, counts.astype(np.int64), cells, predictions.groups)

@@ -4,16 +4,21 @@ McNemar's test asks about errors: of the $b + c$ examples on which just one of t
 either if both are equally good, $b \sim \text{Bin}(b + c, \tfrac12)$. DeLong's asks about the area under the ROC curve.
 The bootstrap asks about any figure: both are computed on the same draws of examples.
 
+Where examples come in groups of near-copies, a campaign that just one gets wrong is one coin, not ten. McNemar's test
+then asks how often the sum of differences $s_g$ within groups is as far from 0, if each group's sign is a coin
+(Durkalski et al. 2003 have its normal approximation); where each example is its own group that is the same.
+
 A small p-value says that a difference this great would be rare between equals, not that it is great: look at the
 interval. And it holds for two models that were chosen beforehand, not for the best of many.
 
 Q. McNemar: Note on the sampling error of the difference between correlated proportions or percentages. Psychometrika
 12, 1947, 153-157. D. Bonett, R. Price: Adjusted Wald confidence interval for a difference of binomial proportions based
-on paired data. Journal of Educational and Behavioral Statistics 37, 2012, 479-488.
+on paired data. Journal of Educational and Behavioral Statistics 37, 2012, 479-488. V. Durkalski et al.: Analysis of
+clustered matched-pair data. Statistics in Medicine 22, 2003, 2417-2428.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +26,14 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binomtest
 
 from priory.decision import UNSURE, Costs
+from priory.lab.design_effect import design_effect
 from priory.lab.error import LabError
-from priory.lab.interval import LEVEL, N_RESAMPLES, Interval, around, resampled
+from priory.lab.interval import LEVEL, N_RESAMPLES, Interval, middle_of, resampled
 from priory.lab.measures.decisions import said
-from priory.lab.measures.placements import area_and_influences, variance
+from priory.lab.measures.placements import Floats, area_and_influences, variance
 from priory.lab.measures.presence import require_both, require_examples
 from priory.lab.predictions import Predictions
+from priory.lab.units import Units
 
 _NO_SPREAD = 1e-9  # what rounding leaves of none
 _Z = float(-ndtri((1 - LEVEL) / 2))
@@ -65,7 +72,8 @@ def mcnemar(one: Predictions, two: Predictions, costs: Costs | None = None) -> C
     r"""Compare the shares of errors by McNemar's exact test; with costs, *unsure* is an error.
 
     The interval is Bonett and Price's, which adds one example to either side: with $\tilde b = (b + 1)/(n + 2)$ and
-    $\tilde c$ alike, $\tilde b - \tilde c \pm z\sqrt{(\tilde b + \tilde c - (\tilde b - \tilde c)^2)/(n + 2)}$.
+    $\tilde c$ alike, $\tilde b - \tilde c \pm z\sqrt{(\tilde b + \tilde c - (\tilde b - \tilde c)^2)/(n + 2)}$. In
+    groups of near-copies $b$, $c$ and $n$ are first divided by the design effect of the differences.
 
     >>> mail = ["ham"] * 4
     >>> one = Predictions.of(["ham", "spam"], mail, [[0.9, 0.1]] * 4)
@@ -75,14 +83,35 @@ def mcnemar(one: Predictions, two: Predictions, costs: Costs | None = None) -> C
     """
     require_same(one, two)
     errors = [said(each, costs) != each.truth for each in (one, two)]
-    n, only_one, only_two = len(one), int((errors[0] & ~errors[1]).sum()), int((errors[1] & ~errors[0]).sum())
-    differing = only_one + only_two
-    p_value = float(binomtest(only_one, differing).pvalue) if differing else 1.0
-    b, c = (only_one + 1) / (n + 2), (only_two + 1) / (n + 2)
-    margin = _Z * float(np.sqrt((b + c - (b - c) ** 2) / (n + 2)))
-    found = (only_one - only_two) / n
+    differences, groups = errors[0].astype(np.int64) - errors[1], _groups(one, two)
+    found, effect = float(differences.mean()), design_effect(differences, groups)
+    n = len(one) / effect + 2
+    b, c = (((differences == sign).sum() / effect + 1) / n for sign in (1, -1))
+    margin = _Z * float(np.sqrt((b + c - (b - c) ** 2) / n))
     interval = Interval(found, max(min(b - c - margin, found), -1.0), min(max(b - c + margin, found), 1.0))
+    p_value = _p_value_of_signs(Units.of(one.truth, groups).sums(differences[:, None]).toarray()[:, 0])
     return Comparison("McNemar", float(errors[0].mean()), float(errors[1].mean()), interval, p_value)
+
+
+def _groups(one: Predictions, two: Predictions) -> NDArray[np.int64] | None:
+    return two.groups if one.groups is None else one.groups
+
+
+def _p_value_of_signs(sums: Floats) -> float:
+    r"""Return how probable a sum as far from 0 is, if the sign of each summand is a coin.
+
+    Its characteristic function is $\prod_g \cos(s_g t)$, and its distribution the Fourier transform of that.
+    """
+    sizes, n_of = np.unique(np.abs(sums[sums != 0]), return_counts=True)
+    if not len(sizes):
+        return 1.0
+    if len(sizes) == 1:
+        return float(binomtest(int((sums > 0).sum()), int(n_of[0])).pvalue)
+    most = int(sizes @ n_of)
+    places = np.arange(-most, most + 1)
+    angles = 2 * np.pi * np.arange(len(places)) / len(places)
+    density = np.fft.fftshift(np.fft.ifft(np.prod(np.cos(np.outer(sizes, angles)) ** n_of[:, None], axis=0)).real)
+    return float(np.clip(density[np.abs(places) >= abs(sums.sum())].sum(), 2.0 ** (1 - n_of.sum()), 1))
 
 
 def delong(one: Predictions, two: Predictions, about: int = 1) -> Comparison:
@@ -101,7 +130,7 @@ def delong(one: Predictions, two: Predictions, about: int = 1) -> Comparison:
     require_both(one, about)
     positive = one.truth == about
     (area, moves), (other, others) = (area_and_influences(each.log_odds(about), positive) for each in (one, two))
-    found, spread = area - other, float(np.sqrt(variance(moves - others, positive)))
+    found, spread = area - other, float(np.sqrt(variance(moves - others, positive, _groups(one, two))))
     if spread < _NO_SPREAD:
         known = 0.0 if found == 0 else np.nan
         return Comparison("DeLong", area, other, Interval(found, found + known, found + known), 1 + known)
@@ -117,10 +146,10 @@ def bootstrap_difference(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare any figure on the same draws of examples, drawn within each class.
+    """Compare any figure on the same draws of examples, or of groups of near-copies, drawn within each class.
 
     The p-value is twice the share of draws on the other side of 0. A figure that has a bootstrap of its own should
-    leave that out: `partial(calibration_error, n_resamples=0)`.
+    leave that out: `partial(calibration_error, n_resamples=0)`. Draws on which there is no figure do not count.
 
     >>> from priory.lab.measures import brier
     >>> mail = ["ham"] * 20 + ["spam"] * 20
@@ -130,16 +159,21 @@ def bootstrap_difference(
     -0.1500 (-0.1500 to -0.1500)
     """
     require_same(one, two)
+    alone = [replace(each, groups=None) for each in (one, two)]  # the figures' own intervals are not asked for
 
     def difference(numbers: NDArray[np.intp]) -> float:
-        return _value(figure(one.take(numbers))) - _value(figure(two.take(numbers)))
+        try:
+            first, second = (_value(figure(each.take(numbers))) for each in alone)
+        except LabError:  # a class was in groups of both classes alone, and none of them was drawn
+            return np.nan
+        return first - second
 
-    first, second = _value(figure(one)), _value(figure(two))
-    drawn = resampled(difference, one.truth, n_resamples, seed)
+    first, second = (_value(figure(each)) for each in alone)
+    drawn = resampled(difference, one.truth, n_resamples, seed, groups=_groups(one, two))
     known = drawn[np.isfinite(drawn)]
     n_beyond = int(min((known <= 0).sum(), (known >= 0).sum()))
     p_value = min(1.0, 2 * (1 + n_beyond) / (1 + len(known)))
-    return Comparison("bootstrap", first, second, around(first - second, drawn), p_value)
+    return Comparison("bootstrap", first, second, middle_of(first - second, drawn), p_value)
 
 
 def _value(figure: Interval | float) -> float:

@@ -7,10 +7,13 @@ $$ A = \frac1m\sum_i V_i = \frac1n\sum_j W_j, \qquad \operatorname{var} A = \fra
 
 So each example moves the area by its *influence* $(V_i - A)/m$ or $(W_j - A)/n$, and the variance is the sum of their
 squares (each times $m/(m-1)$ or $n/(n-1)$). Influences add: the difference of two areas on the same examples, or the
-mean over classes, has the difference or mean of influences, and its variance in the same way.
+mean over classes, has the difference or mean of influences, and its variance in the same way. Where examples come in
+groups, influences add up within each before they are squared (Obuchowski 1997): the variance grows by their design
+effect (`priory.lab.design_effect`).
 
 E. DeLong, D. DeLong, D. Clarke-Pearson: Comparing the areas under two or more correlated receiver operating
-characteristic curves. Biometrics 44, 1988, 837-845. Placements come from midranks in $O(n \log n)$: X. Sun, W. Xu: Fast
+characteristic curves. Biometrics 44, 1988, 837-845. N. Obuchowski: Nonparametric analysis of clustered ROC curve data.
+Biometrics 53, 1997, 567-578. Placements come from midranks in $O(n \log n)$: X. Sun, W. Xu: Fast
 implementation of DeLong's algorithm. IEEE Signal Processing Letters 21, 2014, 1389-1393.
 """
 
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 from scipy.stats import rankdata
 
+from priory.lab.design_effect import design_effect, n_groups
 from priory.lab.interval import LEVEL, Interval
 
 Floats = NDArray[np.float64]
@@ -39,24 +43,36 @@ def area_and_influences(log_odds: Floats, positive: NDArray[np.bool_]) -> tuple[
     return area, (placements - area) / np.where(positive, m, n)
 
 
-def variance(influences: Floats, strata: NDArray[np.generic]) -> float:
-    """Return the variance of a figure from its influences; NaN where a stratum has one example.
+def variance(influences: Floats, strata: NDArray[np.generic], groups: NDArray[np.int64] | None = None) -> float:
+    """Return the variance of a figure from its influences; NaN where a stratum has one example, or one group.
 
     >>> float(variance(np.array([0.125, -0.125, -0.125, 0.125]), np.array(["ham", "ham", "spam", "spam"])))
     0.125
     """
     _, codes, n_of = np.unique(strata, return_inverse=True, return_counts=True)
-    if n_of.min() < 2:
+    if n_smallest(strata, groups) < 2:
         return float("nan")
     centred = influences - (np.bincount(codes, influences) / n_of)[codes]
-    return float((np.bincount(codes, centred**2) * n_of / (n_of - 1)).sum())
+    alone = float((np.bincount(codes, centred**2) * n_of / (n_of - 1)).sum())
+    return alone * design_effect(centred * np.sqrt(n_of / (n_of - 1))[codes], groups)
+
+
+def n_smallest(strata: NDArray[np.generic], groups: NDArray[np.int64] | None = None) -> int:
+    """Return how many examples, or groups of them, the smallest stratum has.
+
+    >>> n_smallest(np.array(["ham", "ham", "spam", "spam", "spam"]), np.array([1, 2, 3, 3, 3]))
+    1
+    """
+    of = [strata == stratum for stratum in np.unique(strata)]
+    return min(n_groups(None if groups is None else groups[each], int(each.sum())) for each in of)
 
 
 def area_interval(area: float, variance_: float, n_smaller: int) -> Interval:
     r"""Return the interval of an area, on the scale of its log-odds, so that it stays between 0 and 1.
 
-    Where all pairs are ranked rightly the variance is 0 and says nothing. But a class of `n_smaller` examples makes as
-    many pairs that share none, each a coin of its own: the interval is then that of so many successes in a row.
+    Where all pairs are ranked rightly the variance is 0 and says nothing. But a class of `n_smaller` examples (or
+    groups) makes as many pairs that share none, each a coin of its own: the interval is then that of so many successes
+    in a row.
 
     >>> print(area_interval(1.0, 0.0, 10))
     1.0000 (0.6915 to 1.0000)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from priory.lab.interval import Interval
-from priory.lab.measures.placements import Floats, area_and_influences, area_interval, variance
+from priory.lab.measures.placements import Floats, area_and_influences, area_interval, n_smallest, variance
 from priory.lab.measures.presence import require_both
 from priory.lab.predictions import Predictions
 
@@ -71,7 +71,8 @@ def auc(predictions: Predictions, about: int = 1) -> Interval:
     require_both(predictions, about)
     positive = predictions.truth == about
     area, influences = area_and_influences(predictions.log_odds(about), positive)
-    return area_interval(area, variance(influences, positive), _n_smallest(positive))
+    spread = variance(influences, positive, predictions.groups)
+    return area_interval(area, spread, n_smallest(positive, predictions.groups))
 
 
 def macro_auc(predictions: Predictions) -> Interval:
@@ -88,12 +89,8 @@ def macro_auc(predictions: Predictions) -> Interval:
         for about in range(predictions.n_classes)
     ]
     areas, influences = zip(*each, strict=True)
-    spread = variance(np.mean(influences, axis=0), predictions.truth)
-    return area_interval(float(np.mean(areas)), spread, _n_smallest(predictions.truth))
-
-
-def _n_smallest(labels: NDArray[np.generic]) -> int:
-    return int(np.unique(labels, return_counts=True)[1].min())
+    spread = variance(np.mean(influences, axis=0), predictions.truth, predictions.groups)
+    return area_interval(float(np.mean(areas)), spread, n_smallest(predictions.truth, predictions.groups))
 
 
 def _ranked(predictions: Predictions, about: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:

@@ -8,12 +8,15 @@ $$ \text{FPR} = \frac{FP}{\text{negatives}},\quad \text{FNR} = \frac{FN}{\text{p
    \text{Jaccard} = \frac{TP}{TP + FP + FN} $$
 
 What is *unsure* is neither found nor missed: it counts among the positives (so recall and Jaccard fall), but is no FN.
-Each is a share of `k` in `n`, and so has the interval of Clopper and Pearson.
+Each is a share of `k` in `n`, and so has the interval of Clopper and Pearson; in groups of near-copies both are divided
+by the design effect.
 """
 
 from dataclasses import dataclass
 
-from priory.lab.interval import Interval, share
+import numpy as np
+
+from priory.lab.interval import Interval
 from priory.lab.measures.decisions import Confusion
 from priory.lab.measures.presence import require_both_counted
 
@@ -37,7 +40,6 @@ class Rates:
 def rates(confusion: Confusion, about: int = 1) -> Rates:
     """Return the shares of errors about one class.
 
-    >>> import numpy as np
     >>> table = Confusion(("ham", "spam"), ("ham", "spam"), np.array([[90, 10], [5, 95]]))
     >>> print(rates(table).false_positive_rate)
     0.1000 (0.0490 to 0.1762)
@@ -46,14 +48,15 @@ def rates(confusion: Confusion, about: int = 1) -> Rates:
     """
     require_both_counted(confusion.classes, confusion.n_by_class.tolist(), about)
     counts, n_classes = confusion.counts, len(confusion.classes)
-    positives, said_so, right = int(counts[about].sum()), int(counts[:, about].sum()), int(counts[about, about])
-    n, missed = int(counts.sum()), int(counts[about, :n_classes].sum()) - right
+    row, column = np.indices(counts.shape)
+    positive, said_so, unsure = row == about, column == about, np.asarray(column >= n_classes)
+    found, everything, share = positive & said_so, np.ones_like(positive), confusion.share
     return Rates(
-        false_positive_rate=share(said_so - right, n - positives),
-        false_negative_rate=share(missed, positives),
-        precision=share(right, said_so),
-        recall=share(right, positives),
-        jaccard=share(right, positives + said_so - right),
-        accuracy=share(int(counts.diagonal().sum()), n),
-        unsure=share(int(counts[:, n_classes:].sum()), n),
+        false_positive_rate=share(said_so & ~positive, ~positive),
+        false_negative_rate=share(positive & ~said_so & ~unsure, positive),
+        precision=share(found, said_so),
+        recall=share(found, positive),
+        jaccard=share(found, positive | said_so),
+        accuracy=share(row == column, everything),
+        unsure=share(unsure, everything),
     )

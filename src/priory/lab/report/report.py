@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from priory.decision import Costs
 from priory.lab.error import LabError
@@ -12,10 +12,9 @@ from priory.lab.measures import CostCurve, Summary, summary
 from priory.lab.report.compared import Compared, Pair, paired_tests, pairs
 from priory.lab.report.curves import Curves, thinned_costs
 from priory.lab.report.drift import Window, drift
+from priory.lab.report.numbers import percent
 from priory.lab.report.plain import plain
 from priory.lab.run import Mistake, Run, worst
-
-N_MISTAKES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +39,7 @@ class Judged:
             {about: Curves.of(said, about) for about in ([1] if two else range(said.n_classes))},
             thinned_costs(said, costs) if two else None,
             drift(said, costs),
-            run.mistakes or tuple(Mistake(number, 0.0, ()) for number in worst(said, N_MISTAKES)),
+            run.mistakes or tuple(Mistake(number, 0.0, ()) for number in worst(said)),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -49,7 +48,6 @@ class Judged:
         return {
             "model": run.model,
             "protocol": run.protocol,
-            "settings": run.settings,
             "seconds_learning": run.seconds_learning,
             "seconds_predicting": run.seconds_predicting,
             "peak_bytes": run.peak_bytes,
@@ -59,13 +57,25 @@ class Judged:
             "cost_curve": self.cost_curve,
             "drift": [window.as_dict() for window in self.drift],
             "mistakes": [
-                {"name": names[of.number], **self.mistake(of), "prior": of.prior, "reasons": of.reasons}
+                {
+                    "name": names[of.number],
+                    **self.judged(of),
+                    "about": of.about,
+                    "prior": of.prior,
+                    "reasons": of.reasons,
+                }
                 for of in self.mistakes
             ],
             "weights": run.weights,
         }
 
-    def mistake(self, of: Mistake) -> dict[str, Any]:
+    def words(self, of: Mistake) -> str:
+        """Return what was wrong, in words."""
+        said = self.run.predictions
+        truth, likeliest = said.classes[said.truth[of.number]], said.classes[said.likeliest[of.number]]
+        return f"is {truth}, was {percent(float(said.probabilities[of.number].max()))} {likeliest}"
+
+    def judged(self, of: Mistake) -> dict[str, Any]:
         """Return what was true and how probable each class was held to be."""
         said = self.run.predictions
         return {

@@ -101,16 +101,13 @@ def mistakes_part(judged: Judged) -> Html:
 
 
 def _mistake(judged: Judged, of: Mistake) -> Html:
-    said = judged.run.predictions
-    truth, likeliest = said.classes[said.truth[of.number]], said.classes[said.likeliest[of.number]]
-    probability = percent(float(said.probabilities[of.number].max()))
-    name = element("code", said.names[of.number], class_="name")
-    line = together(name, element("span", f"is {truth}, was {probability} {likeliest}", class_="verdict"))
+    name = element("code", judged.run.predictions.names[of.number], class_="name")
+    line = together(name, element("span", judged.words(of), class_="verdict"))
     if not of.reasons:
         return element("li", element("p", line))
     rows = [("prior", of.prior), *((reason.feature, reason.term) for reason in of.reasons)]
     greatest = max(abs(term) for _, term in rows)
-    caption = f"What spoke for {said.classes[-1]} (+) and against it (−)" if len(said.classes) == 2 else "Reasons"
+    caption = f"What spoke for {of.about} (+) and against it (−)" if of.about else "Reasons"
     return element("li", element("details", element("summary", line), bars(caption, rows, greatest)))
 
 

@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from priory.lab.learning_curve import LearningCurve
 from priory.lab.report.compared import Compared
 from priory.lab.report.numbers import figure, memory, p_value, percent, seconds
 from priory.lab.report.report import Judged, Report
@@ -70,6 +71,8 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     yield _confusion(first)
     if len(first.drift) > 1:
         yield _drift(first)
+    for name, curve in report.learning_curves:
+        yield _learning_curve(name, curve)
     for one, several in groupby(report.comparisons, key=lambda compared: compared.one):
         yield _comparisons(one, list(several))
     yield from _disagreements(report)
@@ -140,6 +143,14 @@ def _drift(judged: Judged) -> Text:
     )
 
 
+def _learning_curve(name: str, curve: LearningCurve) -> Group:
+    table = _plain_table("learned", "training error %", "validation error %", "gap %")
+    for point in curve.points:
+        errors = (_cell(*figure(each.times(100))) for each in (point.train, point.validation, point.gap))
+        table.add_row(f"{point.n_examples:,}", *errors)
+    return Group(_titled(f"Learning curve of {name}", table), Text(printable(curve.words)))
+
+
 def sparkline(values: Sequence[float]) -> str:
     """Return numbers from 0 up as bars.
 
@@ -181,10 +192,8 @@ def _mistakes(judged: Judged, width: int) -> RenderableType:
 
 
 def _mistake(judged: Judged, of: Mistake, width: int) -> Iterator[Text]:
-    said = judged.run.predictions
-    truth, likeliest = said.classes[said.truth[of.number]], said.classes[said.likeliest[of.number]]
-    probability = percent(float(said.probabilities[of.number].max()))
-    yield Text(printable(f"{said.names[of.number]}  is {truth}, was {probability} {likeliest}"))
+    about = f", for {of.about}:" if of.about and len(judged.run.predictions.classes) > 2 else ""
+    yield Text(printable(f"{judged.run.predictions.names[of.number]}  {judged.words(of)}{about}"))
     for reason in of.reasons[:_N_REASONS]:
         yield Text.assemble("  ", _term(reason.term), "  ", shortened(reason.feature, width - 12))
 

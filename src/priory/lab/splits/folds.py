@@ -54,6 +54,27 @@ class Folds:
         left_out = (np.setdiff1d(every, np.concatenate(each)) for each in both)
         return cls(description, every, tuple(test for _, test in both), tuple(left_out))
 
+    def each_once(self) -> "Folds":
+        """Return folds that judge no example twice: later folds leave out what an earlier one has judged.
+
+        Who is judged a hundred times by the same examples knows no more about others than who is judged once.
+
+        >>> twice = Folds.of([(np.array([0, 1]), np.array([2, 3])), (np.array([0, 3]), np.array([1, 2]))], 4, "by hand")
+        >>> [test.tolist() for test in twice.each_once().tests]
+        [[2, 3], [1]]
+        """
+        judged = np.zeros(self.n_examples, np.bool_)
+        tests, left_out = [], []
+        for test, left in zip(self.tests, self.left_out, strict=True):
+            new = test[~judged[test]]
+            if len(new):
+                tests.append(new)
+                left_out.append(np.concatenate([left, test[judged[test]]]))
+            judged[test] = True
+        if sum(map(len, tests)) == sum(map(len, self.tests)):
+            return self
+        return Folds(f"{self.description}, each example judged once", self.order, tuple(tests), tuple(left_out))
+
     @property
     def n_examples(self) -> int:
         """How many examples were parted."""
