@@ -13,7 +13,7 @@ import pytest
 
 from priory.cli.lab import app
 from priory.cli.lab.options import By
-from priory.cli.lab.output import require_plots
+from priory.cli.lab.output import require_page
 from priory.cli.options import Problem
 from priory.demo import draw
 from priory.lab.mail_folds import WAYS
@@ -191,9 +191,13 @@ def test_looking_for_wrong_labels_leaves_the_report_as_it_was(inbox, tmp_path):
 
 def test_a_page_that_cannot_be_drawn_is_refused_before_the_work(monkeypatch, tmp_path):
     monkeypatch.setattr("priory.cli.lab.output.find_spec", lambda _name: None)
-    require_plots(None)
-    with pytest.raises(Problem, match=r"a page needs plotly.* pip install 'priory\[report\]'"):
-        require_plots(tmp_path / "report.html")
+    require_page(None)
+    with pytest.raises(Problem, match="a page needs plotly for its plots; install it with: pip install plotly"):
+        require_page(tmp_path / "report.html")
+    monkeypatch.undo()
+    require_page(tmp_path / "report.html")
+    with pytest.raises(Problem, match="cannot be written: name a file in a folder that is there"):
+        require_page(tmp_path / "nowhere" / "report.html")
 
 
 def test_wrong_labels_are_found(inbox, tmp_path):
@@ -246,7 +250,7 @@ def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
             "evaluate",
             "--index",
             tmp_path / "ham-only",
-        ): "all [0-9]+ examples are ham: to judge, examples of another class",
+        ): "there is no spam among [0-9]+ messages: to judge takes messages of every label",
         ("evaluate", "--index", tmp_path / "ham-only", "--by", "leave-one-out"): "there is no spam among",
         ("replay", "--index", tmp_path / "ham-only"): "no spam",
         ("evaluate", "--index", tmp_path / "empty"): "there is no mail to judge by",

@@ -125,8 +125,14 @@ def test_models_that_cannot_be_judged_are_named():
         judged({"svm": LinearSVC()}, TASK)
     [run] = judged({"svm": CalibratedClassifierCV(LinearSVC())}, TASK)
     assert len(run.predictions) == 200
-    with pytest.raises(LabError, match="broken gave a probability that is not a number for 1 of 50 examples"):
+    with pytest.raises(LabError, match="broken gave what are no probabilities for 1 of 50 examples"):
         judged({"broken": _Broken()}, TASK)
+
+
+def test_folds_may_be_a_number_or_must_be_able_to_split():
+    assert len(Task.of(X, Y, 3).folds) == 3
+    with pytest.raises(LabError, match="None makes no folds: give a number, or a splitter"):
+        Task.of(X, Y, None)
 
 
 def test_a_fold_that_cannot_learn_a_class_is_named():

@@ -50,11 +50,16 @@ def test_the_first_few_examples_have_every_class_in_its_share():
     assert len(seen) == 15
 
 
-def test_a_deep_tree_has_it_by_heart_and_more_data_would_help(mail):
+def test_a_deep_tree_has_it_by_heart_and_what_would_help_depends_on_the_slope(mail):
     found = learning_curve(DecisionTreeClassifier(random_state=0), *mail)
     last = found.points[-1]
     assert last.train.estimate < 0.05 < last.gap.low
-    assert found.words.endswith("most of it the gap: more data would help, or a simpler model")
+    half, whole = Interval(0.2, 0.19, 0.21), Interval(0.0, 0.0, 0.01)
+    falls = LearningCurve((Point(50, whole, half), Point(100, whole, Interval(0.1, 0.09, 0.11))))
+    assert falls.words.endswith("most of it the gap, which still falls: more data would help, or a simpler model")
+    flat = LearningCurve((Point(50, whole, half), Point(100, whole, half)))
+    assert flat.words.endswith("most of it the gap, which falls no more: a simpler model or other features would help")
+    assert "most of it the gap" in found.words
 
 
 def test_a_model_that_is_too_simple_has_hardly_a_gap(mail):

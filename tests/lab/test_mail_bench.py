@@ -1,8 +1,6 @@
 """Mail on the bench: folds that keep what belongs together, the golden rule, leaving one out, reasons, kept reports."""
 
 import importlib
-import json
-import shutil
 import sys
 from itertools import islice
 
@@ -31,7 +29,7 @@ from priory.lab.models import NAMES, model_named, model_without
 from priory.lab.predictions import Predictions
 from priory.lab.run import Mistake, Reason, Run, Weight
 from priory.lab.sealed import Sealed
-from priory.lab.tried import n_tried
+from priory.lab.tried import Tried, tried
 from priory.scoring import calibrations, scores
 
 OPTIONS = Options()
@@ -133,7 +131,7 @@ def test_every_model_of_the_catalogue_can_be_judged(name, mail):
 
 
 def test_a_model_that_is_not_there_is_named(mail):
-    with pytest.raises(LabError, match="the model nothing:here cannot be had: No module named 'nothing'"):
+    with pytest.raises(LabError, match="the model nothing:here cannot be had: ModuleNotFoundError: No module named 'nothing'"):
         model_named("nothing:here", mail, OPTIONS)
     with pytest.raises(LabError, match="math:pi is no classifier: it has no fit"):
         model_named("math:pi", mail, OPTIONS)
@@ -330,7 +328,9 @@ def test_models_that_were_tried_before_count(mail, tmp_path):
     again = judge({"bernoulli": model_named("bernoulli", mail, OPTIONS)}, task, subject, bench)
     assert again.lines == first.lines
     other = judge({"complement": model_named("complement", mail, OPTIONS)}, task, subject, bench)
-    assert other.lines[1].startswith("1 other was judged by the same messages before: best of 2 on")
+    better = other.runs[0].run.predictions.error_rate <= first.runs[0].run.predictions.error_rate
+    known = "best of 2 on" if better else "1 had fewer errors"
+    assert other.lines[1].startswith(f"1 other model was judged by the same messages before: {known}")
     both = judge({name: model_named(name, mail, OPTIONS) for name in ("bernoulli", "complement")}, task, subject, bench)
     assert len(both.lines) == 1
     assert "best of 2 on" in both.lines[0]
@@ -340,15 +340,33 @@ def test_models_that_were_tried_before_count(mail, tmp_path):
 
 def test_a_torn_line_in_the_list_of_what_was_tried_is_passed_over(tmp_path):
     path = tmp_path / "tried.jsonl"
-    assert n_tried(path, "mail", ["a", "b"]) == 2
+    assert tried(path, "mail", {"a": 0.2, "b": 0.1}) == Tried(2, 0)
     path.write_text(path.read_text()[:-9])
-    assert n_tried(path, "mail", ["a"]) == 1
-    assert all(json.loads(line) for line in path.read_text().splitlines()[:1])
-    shutil.rmtree(tmp_path)
-    (tmp_path).write_text("a file")
+    assert tried(path, "mail", {"c": 0.3}) == Tried(2, 1)
+    (tmp_path / "file").write_text("in the way")
     with pytest.raises(LabError, match="cannot be written"):
-        n_tried(path, "mail", ["c"])
-    tmp_path.unlink()
+        tried(tmp_path / "file" / "tried.jsonl", "mail", {"c": 0.3})
+
+
+def test_what_is_no_better_than_guessing_or_too_good_gives_pause():
+    ham = Predictions.of(["ham", "spam"], ["ham", "spam", "spam"], [[0.9, 0.1]] * 3)
+    lines = trust_lines([Run("constant", ham, "by hand")])
+    assert lines[1] == "this is no better than always saying spam, which is wrong in 33.33 %"
+    good = Predictions.of(["ham", "spam"], ["ham", "spam"] * 100, [[0.9, 0.1], [0.1, 0.9]] * 100)
+    assert trust_lines([Run("perfect", good, "by hand")])[1].startswith("not one error in 200: can the labels be told")
+
+
+def test_a_model_that_fails_is_named_and_the_others_are_judged(mail, tmp_path):
+    class Broken(BernoulliNB):
+        def fit(self, X, y):
+            raise RuntimeError("no\nway")
+
+    models = {"broken": Broken(), "bernoulli": model_named("bernoulli", mail, OPTIONS)}
+    report = judge(models, task_of(mail), Subject("an inbox", Costs()), Bench(tmp_path))
+    assert [each.run.model for each in report.runs] == ["bernoulli"]
+    assert report.lines[0].startswith("not judged: broken failed: RuntimeError: no way (")
+    with pytest.raises(LabError, match="broken failed: RuntimeError"):
+        judge({"broken": Broken()}, task_of(mail), Subject("an inbox", Costs()), Bench(tmp_path))
 
 
 def test_nothing_to_judge_is_named(mail, tmp_path):
@@ -359,4 +377,6 @@ def test_nothing_to_judge_is_named(mail, tmp_path):
 def test_trust_lines_name_the_best(mail):
     runs = judged({name: model_named(name, mail, OPTIONS) for name in ("bernoulli", "complement")}, task_of(mail))
     best = min(runs, key=lambda run: run.predictions.errors.mean()).model
-    assert trust_lines(runs, 2)[0].startswith(f"{best}, best of 2 on 240 messages")
+    assert trust_lines(sorted(runs, key=lambda run: run.predictions.error_rate))[0].startswith(
+        f"{best}, best of 2 on 240 messages"
+    )

@@ -1,10 +1,10 @@
 """The workbench itself: judge models, say how far to trust the best, and keep the result to look at again."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import joblib
 import numpy as np
@@ -13,15 +13,19 @@ from priory.decision import Costs
 from priory.lab.cells import Cells
 from priory.lab.digests import settings_digest
 from priory.lab.error import LabError
+from priory.lab.interval import percent
 from priory.lab.judging import Task, judged
 from priory.lab.kept import Kept
 from priory.lab.kept_report import Ingredients, kept_report
 from priory.lab.learning_curve import LearningCurve, learning_curve
+from priory.lab.predictions import Predictions
 from priory.lab.report import Report
 from priory.lab.run import Run
-from priory.lab.tried import n_tried
+from priory.lab.tried import Tried
+from priory.lab.tried import tried as tried_by_now
 from priory.lab.trust import Claim, judgement, winner_trust
 
+MANY: Final = 200  #: examples without an error are too good to be taken as they are
 Advance: TypeAlias = Callable[[int], None]
 Finish: TypeAlias = Callable[[list[Run]], tuple[list[Run], list[str]]]
 
@@ -49,7 +53,13 @@ class Bench:
         return kept
 
     def judged(
-        self, models: Mapping[str, Any], task: Task, examples: str, *, with_train_error: bool = False
+        self,
+        models: Mapping[str, Any],
+        task: Task,
+        examples: str,
+        *,
+        with_train_error: bool = False,
+        failed: dict[str, str] | None = None,
     ) -> list[Run]:
         """Judge models, taking what was kept of them; `examples` is a digest of the task's rows and labels."""
         how = {"fresh": self.fresh, "with_train_error": with_train_error}
@@ -62,6 +72,7 @@ class Bench:
                 shelf=cells,
                 done=lambda _model, _fold: advance(1),
                 with_train_error=with_train_error,
+                failed=failed,
             )
 
 
@@ -106,8 +117,11 @@ def judge(  # noqa: PLR0913 - the last two have a default that fits
     """
     if not models:
         raise LabError("there is no model to judge: name one at least")
-    examples = str(joblib.hash((task.X, task.y)))
-    runs = bench.judged(models, task, examples, with_train_error=len(models) == 1)
+    examples, failed = str(joblib.hash((task.X, task.y))), dict[str, str]()
+    runs = bench.judged(models, task, examples, with_train_error=len(models) == 1, failed=failed)
+    if not runs:
+        raise LabError(next(iter(failed.values())))
+    subject = replace(subject, lines=[*subject.lines, *(f"not judged: {why}" for why in failed.values())])
     curves = []
     if curve:
         best = best_first(runs)[0].model
@@ -115,7 +129,7 @@ def judge(  # noqa: PLR0913 - the last two have a default that fits
             found = learning_curve(models[best], task.X, task.y, folds=task.folds, jobs=bench.jobs)
         curves = [(best, found)]
     asked = {"title": subject.title, "examples": examples, "folds": task.folds.digest, "models": dict(models)}
-    tried = [settings_digest(getattr(model, "identity", model)) for model in models.values()]
+    tried = {name: settings_digest(getattr(model, "identity", model)) for name, model in models.items()}
     subject = subject if subject.digest else replace(subject, digest=examples)
     return conclude(runs, subject, bench, bench.kept("judged", asked), tried, finish=finish, curves=curves)
 
@@ -125,15 +139,19 @@ def conclude(  # noqa: PLR0913 - the last two have a default that fits
     subject: Subject,
     bench: Bench,
     kept: Kept,
-    tried: Iterable[str],
+    tried: Mapping[str, str],
     *,
     finish: Finish = lambda runs: (runs, []),
     curves: Sequence[tuple[str, LearningCurve]] = (),
 ) -> Report:
-    """Say how far to trust the best of these runs, keep them, and report; `tried` are digests of the models."""
+    """Say how far to trust the best of these runs, keep them, and report.
+
+    `tried` has digests of the models that are to be remembered as tried by these examples.
+    """
     in_order = best_first(runs)
-    n_models = n_tried(bench.folder / "tried.jsonl", subject.digest, tried)
-    trust = trust_lines(in_order, n_models)
+    error_rates = {tried[run.model]: run.predictions.error_rate for run in runs if run.model in tried}
+    before = tried_by_now(bench.folder / "tried.jsonl", subject.digest, error_rates) if error_rates else None
+    trust = trust_lines(in_order, before)
     in_order, remarks = finish(in_order)
     lines = [*subject.lines, *trust, *remarks]
     return kept_report(kept, Ingredients(in_order, subject.costs, subject.title, lines, curves))
@@ -144,17 +162,30 @@ def best_first(runs: Sequence[Run]) -> list[Run]:
     return sorted(runs, key=lambda run: run.predictions.error_rate)
 
 
-def trust_lines(runs: Sequence[Run], n_models: int) -> list[str]:
-    """Say how far to trust the best of these runs, the best of all `n_models` that were judged by the same examples.
+def trust_lines(runs: Sequence[Run], before: Tried | None = None) -> list[str]:
+    """Say how far to trust the first of these runs, the best, and what else should give pause.
 
-    A model that was tried last week and thrown away was compared, too.
+    A model that was tried on the same examples last week and thrown away was compared, too.
     """
     best = runs[0].predictions
     errors = np.column_stack([run.predictions.errors for run in runs])
     lines = [winner_trust(errors, [run.model for run in runs], groups=best.groups).line]
-    if n_models > len(runs):
-        before = n_models - len(runs)
-        others = "1 other was" if before == 1 else f"{before} others were"
-        found = judgement(Claim.of(best.errors, best.groups, n_models=n_models))
-        lines.append(f"{others} judged by the same messages before: {found.line}")
-    return lines
+    n_others = before.n_models - len(runs) if before else 0
+    if before and n_others > 0:
+        others = "1 other model was" if n_others == 1 else f"{n_others} other models were"
+        found = judgement(Claim.of(best.errors, best.groups, n_models=before.n_models))
+        known = f"{before.n_better} had fewer errors" if before.n_better else found.line
+        lines.append(f"{others} judged by the same messages before: {known}")
+    return [*lines, *_doubts(best)]
+
+
+def _doubts(best: Predictions) -> list[str]:
+    """What is too bad or too good to be taken as it is."""
+    shares = np.bincount(best.truth, minlength=best.n_classes) / len(best)
+    usual = best.classes[int(shares.argmax())]
+    if best.error_rate >= 1 - shares.max() > 0:
+        return [f"this is no better than always saying {usual}, which is wrong in {percent(1 - float(shares.max()))}"]
+    if not best.errors.any() and len(best) >= MANY:
+        good = f"not one error in {len(best):,}: can the labels be told by something that new mail will not have"
+        return [f"{good}, such as the place it was collected from? Look at the feature weights"]
+    return []

@@ -21,10 +21,9 @@ from sklearn.utils import _safe_indexing
 from priory.decision import Costs
 from priory.features import KINDS
 from priory.lab.error import LabError
-from priory.lab.interval import Interval, bootstrap, percent
+from priory.lab.interval import Interval, percent
 from priory.lab.judging import Part
-from priory.lab.measures import mcnemar, said
-from priory.lab.measures.costs import prices_of
+from priory.lab.measures import cost_difference, mcnemar
 from priory.lab.measures.paired import Comparison
 from priory.lab.out_of_fold import out_of_fold, splits
 from priory.lab.predictions import Predictions
@@ -51,7 +50,7 @@ class Exclusion:
     @classmethod
     def between(cls, name: str, without: Predictions, with_features: Predictions, costs: Costs | None) -> Self:
         """Compare two runs over the same examples: without what is named, and with it."""
-        lost = None if costs is None else _cost_lost(without, with_features, costs)
+        lost = None if costs is None else cost_difference(without, with_features, costs).difference
         return cls(name, mcnemar(without, with_features), lost, without, with_features)
 
     def __str__(self) -> str:
@@ -166,13 +165,6 @@ def _order(labels: NDArray[Any], costs: Costs) -> tuple[Any, ...]:
             "labels and no others"
         )
     return tuple(named[label] for label in costs.labels)
-
-
-def _cost_lost(without: Predictions, complete: Predictions, costs: Costs) -> Interval:
-    prices = prices_of(costs)
-    paid = [prices[said(each, costs), each.truth] for each in (without, complete)]
-    more = paid[0] - paid[1]
-    return bootstrap(lambda numbers: float(more[numbers].mean()), complete.truth, groups=complete.groups)
 
 
 def _columns(X: Any, group: Group) -> tuple[NDArray[np.int64], list[str]]:

@@ -5,6 +5,7 @@ by side, and what was done is kept should the rest be interrupted.
 """
 
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from priory.lab.error import LabError
 from priory.lab.predictions import Predictions
 from priory.lab.probabilities import log_probabilities, require_probabilities
 from priory.lab.run import Run
-from priory.lab.splits import Folds
+from priory.lab.splits import Folds, folds
 
 Part: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  #: numbers to learn, numbers to judge
 _STATUS: Final = Path("/proc/self/status")
@@ -71,7 +72,10 @@ class Task:
         *,
         groups: NDArray[np.int64] | None = None,
     ) -> "Task":
-        """Put examples together, and refuse what cannot be judged by; `folds` may be any splitter of scikit-learn's."""
+        """Put examples together, and refuse what cannot be judged by.
+
+        `folds` may be a number, for stratified folds, or any splitter of scikit-learn's.
+        """
         labels = np.asarray(y)
         found = [str(label) for label in np.unique(labels)]
         if len(found) < 2:
@@ -87,7 +91,7 @@ class Task:
             )
         codes = np.array([known.index(str(label)) for label in labels.tolist()], np.int64)
         named = tuple(names or (f"row {i}" for i in range(len(labels))))
-        fixed = folds if isinstance(folds, Folds) else Folds.of(folds.split(X, labels), len(labels), str(folds))
+        fixed = _fixed(folds, X, labels)
         task = cls(X, labels, codes, tuple(known), named, fixed.each_once(), groups)
         task._require_all_classes()
         return task
@@ -102,6 +106,16 @@ class Task:
                 )
 
 
+def _fixed(given: Any, X: Any, labels: NDArray[Any]) -> Folds:
+    if isinstance(given, Folds):
+        return given
+    if isinstance(given, int):
+        return folds(labels, n_folds=given)
+    if not hasattr(given, "split"):
+        raise LabError(f"{given!r} makes no folds: give a number, or a splitter such as priory.lab.folds(y)")
+    return Folds.of(given.split(X, labels), len(labels), str(given))
+
+
 def judged(  # noqa: PLR0913
     models: Mapping[str, Any],
     task: Task,
@@ -110,8 +124,11 @@ def judged(  # noqa: PLR0913
     shelf: Shelf | None = None,
     done: Callable[[str, int], None] = lambda _model, _fold: None,
     with_train_error: bool = False,
+    failed: dict[str, str] | None = None,
 ) -> list[Run]:
     """Return one run per model, with a prediction for every example that is in the test part of a fold.
+
+    A model that fails is an error; but if `failed` is given, it is noted there why, and the others are judged.
 
     >>> from priory.bayes import BernoulliNB, MultinomialNB
     >>> from priory.lab.splits import folds
@@ -127,24 +144,33 @@ def judged(  # noqa: PLR0913
     work = [(name, fold) for name in models for fold in range(len(parts))]
     cells: dict[tuple[str, int], Cell] = {}
     for name, fold in work:
-        cell = shelf.load(name, fold) if shelf else None
-        if cell is not None:
-            cells[name, fold] = cell
+        kept = shelf.load(name, fold) if shelf else None
+        if kept is not None:
+            cells[name, fold] = kept
             done(name, fold)
     left = [each for each in work if each not in cells]
     calls = (
         delayed(_numbered)(each, models[each[0]], task, parts[each[1]], with_train_error=with_train_error)
         for each in left
     )
+    wrong: dict[str, LabError] = {}
     for each, cell in _results(calls, jobs):
+        done(*each)
+        if isinstance(cell, LabError):
+            wrong[each[0]] = cell
+            if failed is None:
+                raise cell
+            continue
         cells[each] = cell
         if shelf:
             shelf.save(*each, cell)
-        done(*each)
-    return [run_of(name, task, [cells[name, fold] for fold in range(len(parts))]) for name in models]
+    if failed is not None:
+        failed |= {name: str(error) for name, error in wrong.items()}
+    whole = [name for name in models if name not in wrong]
+    return [run_of(name, task, [cells[name, fold] for fold in range(len(parts))]) for name in whole]
 
 
-def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int], Cell]]:
+def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int], Cell | LabError]]:
     """Do the work here, or in other processes, which map the rows into their memory instead of copying them."""
     if jobs == 1:
         yield from (function(*arguments, **options) for function, arguments, options in calls)
@@ -152,13 +178,29 @@ def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int],
         yield from Parallel(jobs, return_as="generator_unordered", max_nbytes="1M")(calls)
 
 
-def _numbered(each: tuple[str, int], *arguments: Any, **options: Any) -> tuple[tuple[str, int], Cell]:
-    return each, cell_of(each[0], *arguments, **options)
+def _numbered(each: tuple[str, int], *arguments: Any, **options: Any) -> tuple[tuple[str, int], Cell | LabError]:
+    try:
+        return each, cell_of(each[0], *arguments, **options)
+    except LabError as error:
+        return each, error
 
 
 def cell_of(name: str, model: Any, task: Task, part: Part, *, with_train_error: bool = False) -> Cell:
-    """Learn the training part of a fold anew, and predict its test part."""
+    """Learn the training part of a fold anew, and predict its test part; whatever goes wrong in the model is named."""
     require_probabilities(model, name)
+    try:
+        return _cell(name, model, task, part, with_train_error=with_train_error)
+    except LabError:
+        raise
+    except (Exception, SystemExit) as error:  # a model is somebody else's code
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        raise LabError(
+            f"{name} failed: {type(error).__name__}: {' '.join(str(error).split())[:200]} ({at.filename}:{at.lineno}); "
+            f"it was given {type(task.X).__name__} rows"
+        ) from error
+
+
+def _cell(name: str, model: Any, task: Task, part: Part, *, with_train_error: bool) -> Cell:
     train, test = part
     start_bytes = _reset_peak()
     fitted = clone(model)
@@ -166,6 +208,8 @@ def cell_of(name: str, model: Any, task: Task, part: Part, *, with_train_error: 
     fitted.fit(_safe_indexing(task.X, train), task.y[train])
     learned = time.perf_counter()
     logs = log_probabilities(fitted, _safe_indexing(task.X, test), task.classes, name)
+    if len(logs) != len(test):
+        raise LabError(f"{name} gave {len(logs)} predictions for {len(test)} examples: it must give one for each")
     predicted = time.perf_counter()
     peak = None if start_bytes is None else max(_memory("VmHWM") - start_bytes, 0)
     train_error = None

@@ -65,9 +65,18 @@ class LearningCurve:
             return f"{errors}: nothing is left to gain that these examples could show"
         if last.gap.low <= 0:
             return f"{errors}, hardly a gap: more data would not help; if that is too much, the model is too simple"
+        if last.gap.estimate > last.train.estimate and self._still_falls:
+            return f"{errors}, most of it the gap, which still falls: more data would help, or a simpler model"
         if last.gap.estimate > last.train.estimate:
-            return f"{errors}, most of it the gap: more data would help, or a simpler model"
+            return f"{errors}, most of it the gap, which falls no more: a simpler model or other features would help"
         return f"{errors}, most of it in training already: a richer model would help more than more data"
+
+    @property
+    def _still_falls(self) -> bool:
+        """Whether the last doubling of the examples took away a tenth of the validation error."""
+        last = self.points[-1]
+        half = next((point for point in self.points if 2 * point.n_examples >= last.n_examples), last)
+        return half is last or last.validation.estimate < 0.9 * half.validation.estimate
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -5,9 +5,11 @@ the square of the features, or that need a table with its zeros written out, tak
 label in the training messages (χ²). Either is chosen anew within each fold: the test part has no say in it.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -161,13 +163,17 @@ def learner_named(name: str, options: Options) -> Learner:
 def _own(name: str) -> Any:
     """A classifier of the user's, or a function that makes one."""
     module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # so that a file in this folder is found, also by other processes
     try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+        found = getattr(import_module(module.removesuffix(".py")), attribute)
+        model = found() if callable(found) else found
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is somebody else's code
         raise LabError(
-            f"the model {name} cannot be had: {error}; name a module on PYTHONPATH and a name in it"
+            f"the model {name} cannot be had: {type(error).__name__}: {error}; name a module in this folder or on "
+            "PYTHONPATH, and in it a classifier or a function that makes one"
         ) from None
-    model = found() if callable(found) else found
     if not hasattr(model, "fit"):
         raise LabError(f"{name} is no classifier: it has no fit")
     return model

@@ -34,16 +34,19 @@ def log_probabilities(model: Any, X: Any, classes: Sequence[Any], name: str | No
     Logarithms straight from the model keep apart what is nearly certain; of their exponentials all would be 1.
     """
     require_probabilities(model, name)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         if hasattr(model, "predict_log_proba"):
             logs = np.asarray(model.predict_log_proba(X), np.float64)
         else:
             logs = np.log(np.asarray(model.predict_proba(X), np.float64))
-    wrong = np.flatnonzero(np.isnan(logs).any(axis=1))
+    with np.errstate(over="ignore"):
+        off = np.isnan(logs).any(axis=1) | (np.abs(np.exp(logs).sum(axis=1) - 1) > 1e-3)
+    wrong = np.flatnonzero(off)
     if len(wrong):
         raise LabError(
-            f"{name or type(model).__name__} gave a probability that is not a number for {len(wrong)} of {len(logs)} "
-            f"examples, the first is number {wrong[0]} of those it was asked about: look for gaps in its input"
+            f"{name or type(model).__name__} gave what are no probabilities for {len(wrong)} of {len(logs)} examples, "
+            f"the first is number {wrong[0]} of those it was asked about: it must give numbers from 0 to 1 that sum to "
+            "1; look for gaps in its input"
         )
     known = [str(label) for label in model.classes_]
     return logs[:, [known.index(str(label)) for label in classes]]

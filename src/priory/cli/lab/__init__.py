@@ -1,5 +1,8 @@
 """The workbench's commands: judge classifiers and filters honestly, and look at the result."""
 
+import signal
+import sys
+
 import typer
 
 from priory.cli.lab.errors import errors
@@ -14,5 +17,14 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
+
+
+@app.callback()
+def lab() -> None:
+    """The workbench: judge the filter, or any classifier, honestly, and look at the result."""
+    # Who is asked to stop leaves nothing behind: SystemExit passes through everything that cleans up.
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(143))
+
+
 for command in (evaluate, replay, compare, trust, errors, seal, report):
     app.command()(command)

@@ -1,5 +1,6 @@
 """One question of the workbench about mail: the mail, what it is judged with, and how the answer is found."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from priory.cli.progress import bar
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude, judge
 from priory.lab.digests import settings_digest
+from priory.lab.error import LabError
 from priory.lab.exclusion import Exclusion
 from priory.lab.explained import explained
 from priory.lab.filter_classifier import filter_identity
@@ -66,7 +68,8 @@ class Case:
         """Read all of the mail, in the order in which it came."""
         with bench.progress("reading", found.n_messages) as progressed:
             mail = Mail.of(counted(found.read(bench.jobs), progressed), found.bits)
-        return cls(found, mail if found.in_order else mail.by_time(), bench)
+        _require_labels(mail, found.options.labels)
+        return cls(found, mail if found.in_order else mail.by_time(), bench, tuple(_contradictions(mail)))
 
     def without(self, seal: Path | None) -> Self:
         """Leave out what is sealed."""
@@ -74,8 +77,11 @@ class Case:
             return self
         sealed = Sealed.open(seal)
         rest = unsealed(self.mail, sealed)
-        left_out = f"{len(self.mail) - len(rest):,} messages of {seal} were left out ({sealed.line})"
-        return replace(self, mail=rest, lines=(left_out,))
+        n_left_out = len(self.mail) - len(rest)
+        if n_left_out == 0:
+            raise LabError(f"none of these messages is in the test set {seal}: it belongs to other mail")
+        left_out = f"{n_left_out:,} messages of {seal} were left out ({sealed.line})"
+        return replace(self, mail=rest, lines=(*self.lines, left_out))
 
     @property
     def options(self) -> Options:
@@ -96,6 +102,11 @@ class Case:
         """Learn all but the sealed test set, and judge that."""
         return look(self.models([model]), self.mail, Sealed.open(seal), self.subject, self.bench)
 
+    def _with_flattery(self, split: Split) -> "Case":
+        """Say in the report that near-copies were on both sides, if they were."""
+        flattery = "near-copies of a message were on both sides of the splits: the figures flatter"
+        return self if split.together else replace(self, lines=(*self.lines, flattery))
+
     def evaluated(self, model: str, split: Split, exclude: Sequence[str], *, curve: bool) -> Report:
         """Judge one model; with all features and without some kinds, if there are any to do without."""
         folds, models = split.folds(self.mail), self.models([model])
@@ -108,7 +119,8 @@ class Case:
             lost = Exclusion.between(", ".join(exclude), said[name], said[model], self.options.costs) if exclude else ""
             return self._explained(runs, folds), str(lost).splitlines()
 
-        return judge(models, self._task(folds), self.subject, self.bench, finish=finish, curve=curve)
+        subject = self._with_flattery(split).subject
+        return judge(models, self._task(folds), subject, self.bench, finish=finish, curve=curve)
 
     def left_out(self, *, together: bool) -> Report:
         """Judge the filter on each message without it, in one pass."""
@@ -117,7 +129,7 @@ class Case:
             run = leave_one_out(self.mail, self.options, groups)
         subject, model = self.subject, settings_digest(filter_identity(self.options))
         kept = self.bench.kept("left-out", {"examples": subject.digest, "options": self.options, "together": together})
-        return conclude([run], subject, self.bench, kept, [model])
+        return conclude([run], subject, self.bench, kept, {"filter": model})
 
     def compared(self, names: Sequence[str], split: Split, *, nested: bool) -> Report:
         """Judge several models, and the choosing among them if asked."""
@@ -127,7 +139,7 @@ class Case:
             chosen, remarks = self._chosen(models, folds, split) if nested else ([], [])
             return [*self._explained(runs, folds), *chosen], remarks
 
-        return judge(models, self._task(folds), self.subject, self.bench, finish=finish)
+        return judge(models, self._task(folds), self._with_flattery(split).subject, self.bench, finish=finish)
 
     def suspects(self, model: str, n_folds: int, seed: int) -> Suspects:
         """Find labels that look wrong to a model that did not learn the message, nor a near-copy."""
@@ -160,3 +172,21 @@ class Case:
         if raw is None:
             return runs
         return [explained(run, self.mail, folds, self.options, raw()) if run.model == "filter" else run for run in runs]
+
+
+def _require_labels(mail: Mail, labels: Sequence[str]) -> None:
+    for label in labels:
+        if label not in mail.labels:
+            raise LabError(
+                f"there is no {label} among {len(mail):,} messages: to judge takes messages of every label; teach "
+                "some, or take the label out of priory.toml"
+            )
+
+
+def _contradictions(mail: Mail) -> list[str]:
+    """Messages that are there under two labels cannot all be judged right."""
+    labels: defaultdict[bytes, set[str]] = defaultdict(set)
+    for digest, label in zip(mail.digests, mail.labels, strict=True):
+        labels[digest].add(label)
+    n = sum(len(each) > 1 for each in labels.values())
+    return [f"{n:,} messages are there under two labels: at least one is wrong; see priory lab errors"] if n else []

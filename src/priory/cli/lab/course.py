@@ -1,5 +1,6 @@
 """A replay as the command asks for it: the mail in order, the models, the feedback, and what is kept of it."""
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -67,7 +68,9 @@ def replayed(
         runs = replay(counted(mail, progressed), learners, options.labels, feedback, checkpoint)
     seconds = time.perf_counter() - start
     subject = Subject(found.name, options.costs, seen.warnings(), mail_digest(seen.digests, seen.labels))
-    tried = [settings_digest(filter_identity(options) if name == "filter" else name) for name in models]
+    is_usual = feedback == Feedback(seed=feedback.seed)  # worse on purpose is no model that was tried
+    names = models if is_usual else []
+    tried = {name: settings_digest(filter_identity(options) if name == "filter" else name) for name in names}
     report = conclude(runs, subject, bench, kept, tried)
     kept.clear("so-far-*")
     speed = None if is_resumed else len(seen.labels) / seconds
@@ -84,9 +87,12 @@ def reweighted(found: Source, weights: Sequence[str]) -> Source:
         try:
             changed[kind] = float(weight)
         except ValueError:
-            raise Problem(f"{given!r}: the weight must be a number, such as {kind}=0.5") from None
+            changed[kind] = math.nan
+        if not 0 <= changed[kind] < math.inf:
+            raise Problem(f"{given!r}: the weight must be a number from 0 up, such as {kind}=0.5")
+    name = f"{found.name}, {', '.join(weights)}" if weights else found.name
     options: Options = replace(found.options, weights=changed)
-    return replace(found, options=options)
+    return replace(found, name=name, options=options)
 
 
 def without_sealed(found: Source, seal: Path | None) -> Source:

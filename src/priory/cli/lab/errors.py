@@ -63,6 +63,9 @@ def _plain(found: "Suspects", most: int) -> dict[str, object]:
 def _show(found: "Suspects", most: int) -> None:
     from priory.verdict import printable  # noqa: PLC0415
 
+    if found.expected_wrong() < 0.5:
+        print(f"none of {len(found.predictions):,} labels looks wrong")  # noqa: T201
+        return
     print("wrong with  labelled  rather    message")  # noqa: T201
     for each in found.first(most):
         print(f"{each.probability:10.3f}  {each.label:8}  {each.rather:8}  {printable(each.name)}")  # noqa: T201

@@ -62,7 +62,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory lab evaluate --index corpus/index --seal test.seal --look`
     """
     from priory.cli.lab.case import Case, Split, bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415
+    from priory.cli.lab.output import present, require_page  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
 
     if look and seal is None:
@@ -72,7 +72,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
     if by is By.leave_one_out and model == "filter" and curve:
         raise Problem("--curve needs folds: choose another way than --by leave-one-out")
     with lab_problems():
-        require_plots(html)
+        require_page(html)
         case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json))
         if look and seal is not None:
             report = case.looked_at(model, seal)
@@ -119,12 +119,12 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory lab compare ham=~/Maildir spam=~/Maildir/.Junk --model filter --model logistic --model mine:pipeline`
     """
     from priory.cli.lab.case import Case, Split, bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415
+    from priory.cli.lab.output import present, require_page  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
     from priory.lab.models import NAMES  # noqa: PLC0415
 
     with lab_problems():
-        require_plots(html)
+        require_page(html)
         case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)
         report = case.compared(model or NAMES, Split(by, n_folds, seed, not apart), nested=nested)
         present(report, html, as_json=as_json)

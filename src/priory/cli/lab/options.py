@@ -1,5 +1,6 @@
 """Options that the workbench's commands share, and how its errors reach a person."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -68,3 +69,6 @@ def lab_problems() -> Iterator[None]:
             yield
     except LabError as error:
         raise Problem(str(error)) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("priory: interrupted; the same command goes on from here\n")
+        raise typer.Exit(130) from None

@@ -1,6 +1,7 @@
 """Shows a report: in the terminal, as a page, as JSON."""
 
 import json
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,10 +25,14 @@ def present(report: Report, html: Path | None, *, as_json: bool, more: Mapping[s
         print(f"written to {html}")  # noqa: T201
 
 
-def require_plots(html: Path | None) -> None:
-    """Say at once, not after a long run, that a page cannot be written."""
-    if html is not None and find_spec("plotly") is None:
-        raise Problem("a page needs plotly for its plots; install it with: pip install 'priory[report]'")
+def require_page(html: Path | None) -> None:
+    """Say at once, not after a long run or a look that counts, that a page cannot be written."""
+    if html is None:
+        return
+    if find_spec("plotly") is None:
+        raise Problem("a page needs plotly for its plots; install it with: pip install plotly")
+    if html.is_dir() or not os.access(html if html.exists() else html.absolute().parent, os.W_OK):
+        raise Problem(f"{html} cannot be written: name a file in a folder that is there and may be written to")
 
 
 def _write_page(report: Report, html: Path) -> None:

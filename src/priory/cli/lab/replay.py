@@ -46,12 +46,12 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     """
     from priory.cli.lab.case import bench_of  # noqa: PLC0415 - a quick start for --help
     from priory.cli.lab.course import replayed, reweighted, without_sealed  # noqa: PLC0415
-    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415
+    from priory.cli.lab.output import present, require_page  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
     from priory.lab.feedback import Feedback  # noqa: PLC0415
 
     with lab_problems():
-        require_plots(html)
+        require_page(html)
         found = without_sealed(reweighted(source(what, index, home), weight or []), seal)
         bench = bench_of(home, jobs, fresh=fresh, quiet=as_json)
         report, speed = replayed(found, model or ["filter"], Feedback(delay, share, flip, seed), bench)

@@ -1,6 +1,7 @@
 """The command that shows again what was judged before."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,16 +10,20 @@ import typer
 
 from priory.cli.lab.options import Html, lab_problems
 from priory.cli.options import HOME, Home, Json, Problem, read_options
+from priory.verdict import printable
 
 if TYPE_CHECKING:
     from priory.lab.kept import Kept
 
 
-def report(
+def report(  # noqa: PLR0913, PLR0917 - typer makes options of them
     name: Annotated[
         str | None, typer.Argument(help="Which, as --list names it; without, the latest.", show_default=False)
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List what was kept.")] = False,
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Remove all that was kept, but not the memory of what was tried.")
+    ] = False,
     html: Html = None,
     home: Home = HOME,
     as_json: Json = False,
@@ -31,11 +36,14 @@ def report(
 
     `priory lab report --html report.html`
     """
-    from priory.cli.lab.output import present, require_plots  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.output import present, require_page  # noqa: PLC0415 - a quick start for --help
     from priory.lab.kept import all_kept  # noqa: PLC0415
     from priory.lab.kept_report import kept_ingredients  # noqa: PLC0415
 
     folder = home.expanduser() / "lab"
+    if clear:
+        _clear(folder)
+        return
     with lab_problems():
         kept = all_kept(folder)
         if not kept:
@@ -43,10 +51,12 @@ def report(
         if listed:
             _list(kept, as_json=as_json)
             return
-        chosen = [each for each in kept if name is None or each.folder.name == name]
+        chosen = [each for each in kept if name is None or each.folder.name.startswith(name)]
+        if name is not None and len(chosen) > 1:
+            raise Problem(f"{len(chosen)} reports begin with {name!r}; see priory lab report --list")
         if not chosen:
             raise Problem(f"nothing was kept under the name {name!r}; see priory lab report --list")
-        require_plots(html)
+        require_page(html)
         shown = kept_ingredients(chosen[0], read_options(home).costs).report
         present(shown, html, as_json=as_json)
 
@@ -57,7 +67,16 @@ def _list(kept: "list[Kept]", *, as_json: bool) -> None:
         if as_json:
             print(json.dumps({key: row[key] for key in ("name", "when", "title", "lines")}))  # noqa: T201
         else:
-            print(f"{row['name']:22}  {row['when']}  {row['title']}")  # noqa: T201
+            print(f"{row['name']:18}  {row['when']}  {printable(row['title'])}")  # noqa: T201
+            for line in row["lines"]:
+                print(f"{'':38}{printable(line)}")  # noqa: T201
+
+
+def _clear(folder: Path) -> None:
+    """Remove the folders, and leave the list of what was tried: to have forgotten is not to have looked less often."""
+    for path in [*folder.iterdir()] if folder.is_dir() else []:
+        if path.is_dir():
+            shutil.rmtree(path)
 
 
 def _when(folder: Path) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from priory.decision import Costs
-from priory.lab.measures import Comparison, Disagreement, delong, disagreements, mcnemar
+from priory.lab.measures import Comparison, Disagreement, cost_difference, delong, disagreements, mcnemar
 from priory.lab.run import Run
 
 
@@ -39,14 +39,15 @@ def same_examples(one: Run, two: Run) -> bool:
     )
 
 
-def paired_tests(runs: Sequence[Run]) -> list[Compared]:
-    """Compare the first run with each other one: errors by McNemar's test and, for two classes, areas by DeLong's."""
+def paired_tests(runs: Sequence[Run], costs: Costs) -> list[Compared]:
+    """Compare the first run with each other one: errors by McNemar's test, costs by bootstrap, areas by DeLong's."""
     first, *others = runs
     made = []
     for other in others:
         if same_examples(first, other):
             pair = first.predictions, other.predictions
             made.append(Compared(first.model, other.model, "errors", mcnemar(*pair)))
+            made.append(Compared(first.model, other.model, "cost", cost_difference(*pair, costs)))
             if first.predictions.n_classes == 2:
                 made.append(Compared(first.model, other.model, "AUC", delong(*pair)))
     return made

@@ -136,7 +136,7 @@ class Report:
             tuple(lines),
             costs,
             tuple(Judged.of(run, costs, seed) for run in runs),
-            (*paired_tests(runs), *comparisons),
+            (*paired_tests(runs, costs), *comparisons),
             pairs(runs, costs),
             tuple(learning_curves),
         )

@@ -162,7 +162,7 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def _comparisons(one: str, several: Sequence[Compared]) -> Group:
-    table = _plain_table("less", "figure", "difference", "p-value")
+    table = _plain_table("less that of", "figure", "difference", "p-value")
     for of in several:
         table.add_row(
             Text(printable(of.two)),
