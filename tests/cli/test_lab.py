@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from priory.cli.lab import app
 from priory.cli.lab.options import By
@@ -277,11 +278,44 @@ def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
         ("evaluate", "--index", index, "--folds", 1000): "300 groups cannot fill 1000 folds: use fewer",
         ("trust", 5, 3): "5 errors in 3 examples cannot be",
     }.items():
-        done = lab(*arguments, home=tmp_path)
-        assert done.returncode == 1, (arguments, done.stdout)
-        assert done.stderr.startswith("priory: "), (arguments, done.stderr)
-        assert done.stderr.count("\n") == 1, (arguments, done.stderr)
-        assert re.search(said, done.stderr), (arguments, done.stderr)
+        done = CliRunner().invoke(app, [*map(str, arguments)], env={"PRIORY_HOME": str(tmp_path)})
+        assert isinstance(done.exception, Problem), (arguments, done.exception, done.output)
+        assert "\n" not in str(done.exception)
+        assert re.search(said, str(done.exception)), (arguments, done.exception)
+
+
+def test_who_is_asked_to_stop_leaves_nothing_behind(inbox, tmp_path):
+    before = set(Path("/dev/shm").glob("tmp*"))
+    many = tmp_path / "index"
+    many.write_text("".join(f"{label} {inbox / label / file}\n" for label, file in _repeated(inbox, 20)))
+    environment = {**os.environ, "PRIORY_HOME": str(tmp_path)}
+    process = subprocess.Popen([PRIORY, "lab", "replay", "--index", many], env=environment, stderr=subprocess.PIPE)
+    while not set(Path("/dev/shm").glob("tmp*/journal.sqlite")) - before and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.5)
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 143
+    assert not set(Path("/dev/shm").glob("tmp*")) - before
+
+
+def test_what_was_kept_can_be_removed(inbox, tmp_path):
+    found("evaluate", "--index", inbox / "index", "--model", "complement", home=tmp_path)
+    assert lab("report", "--clear", home=tmp_path).returncode == 0
+    assert [path.name for path in (tmp_path / "lab").iterdir()] == ["tried.jsonl"]
+    assert lab("report", home=tmp_path).returncode == 1
+
+
+def test_a_model_of_ones_own_may_lie_in_the_current_folder_and_may_fail(inbox, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from priory.bayes import BernoulliNB\n"
+        "class Broken(BernoulliNB):\n    def fit(self, X, y):\n        raise RuntimeError('no way')\n"
+    )
+    done = lab("evaluate", "--index", inbox / "index", "--model", "mine.py:Broken", home=tmp_path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"priory: mine.py:Broken failed: RuntimeError: no way \(.*mine.py:4\); it was given .* rows\n", done.stderr
+    )
 
 
 def test_every_command_and_option_is_documented():
