@@ -6,7 +6,6 @@ writes docs/lab/pictures/NAME.svg, or all of them. It needs matplotlib (the extr
 libraries give the same files, byte for byte.
 """
 
-import argparse
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -26,7 +25,7 @@ from priory.lab.predictions import Predictions
 from priory.lab.suspects import suspects
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "toolkit"))
-from pictures import GREY, HAM, INK, SPAM, STYLE, canvas, svg
+from pictures import GREY, HAM, INK, SPAM, canvas, main
 
 FOLDER = Path(__file__).parent / "pictures"
 
@@ -137,20 +136,5 @@ PICTURES: dict[str, Callable[[], Any]] = {
 }
 
 
-def main() -> None:
-    """Draw the pictures that are named, or all."""
-    from matplotlib import rc_context  # noqa: PLC0415
-
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PICTURES)}")
-    names = parser.parse_args().names or list(PICTURES)
-    if unknown := set(names) - set(PICTURES):
-        parser.error(f"there is no picture {unknown.pop()!r}; there are {', '.join(PICTURES)}")
-    FOLDER.mkdir(exist_ok=True)
-    with rc_context(STYLE):
-        for name in names:
-            (FOLDER / f"{name}.svg").write_text(svg(PICTURES[name]()), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    main(PICTURES, FOLDER)

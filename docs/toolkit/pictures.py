@@ -361,20 +361,20 @@ def svg(figure: Any) -> str:
     return places.sub(lambda found: re.sub(r"(\.\d\d)\d+| (?=\n)", r"\1", found[0]), written.getvalue())
 
 
-def main() -> None:
+def main(pictures: dict[str, Callable[[], Any]], folder: Path) -> None:
     """Draw the pictures that are named, or all."""
     from matplotlib import rc_context  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(PICTURES)}")
-    names = parser.parse_args().names or list(PICTURES)
-    if unknown := set(names) - set(PICTURES):
-        parser.error(f"there is no picture {unknown.pop()!r}; there are {', '.join(PICTURES)}")
-    FOLDER.mkdir(exist_ok=True)
+    parser = argparse.ArgumentParser(description="Draw the pictures of the documentation.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(pictures)}")
+    names = parser.parse_args().names or list(pictures)
+    if unknown := set(names) - set(pictures):
+        parser.error(f"there is no picture {unknown.pop()!r}; there are {', '.join(pictures)}")
+    folder.mkdir(exist_ok=True)
     with rc_context(STYLE):
         for name in names:
-            (FOLDER / f"{name}.svg").write_text(svg(PICTURES[name]()), "utf-8")
+            (folder / f"{name}.svg").write_text(svg(pictures[name]()), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(PICTURES, FOLDER)

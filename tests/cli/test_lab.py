@@ -225,7 +225,8 @@ def test_a_report_is_shown_again_with_the_costs_of_now(inbox, tmp_path):
     first = found("replay", "--index", inbox / "index", home=tmp_path)
     found("evaluate", "--index", inbox / "index", "--model", "complement", home=tmp_path)
     listed = lab("report", "--list", home=tmp_path).stdout.splitlines()
-    assert len(listed) == 2
+    assert sum(not line.startswith(" ") for line in listed) == 2
+    assert any("Believe it" in line for line in listed)
     name = next(line.split()[0] for line in listed if line.startswith("replay-"))
     (tmp_path / "priory.toml").write_text("[costs]\nunsure = 0\n")
     again = found("report", name, home=tmp_path)
