@@ -94,9 +94,12 @@ def test_an_interrupted_replay_goes_on(inbox, tmp_path):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
+    left = _in_memory()
+    assert left
     replayed = found("replay", "--index", many, home=tmp_path)
     assert replayed["messages"] == 6000
     assert replayed["messages_per_second"] is None
+    assert not left & _in_memory()
     assert not list((tmp_path / "lab").glob("replay-*/so-far-*.npz"))
     whole = found("replay", "--index", many, "--fresh", home=tmp_path)
     assert replayed["runs"][0]["figures"] == whole["runs"][0]["figures"]
@@ -286,18 +289,22 @@ def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
 
 
 def test_who_is_asked_to_stop_leaves_nothing_behind(inbox, tmp_path):
-    before = set(Path("/dev/shm").glob("tmp*"))
+    before = _in_memory()
     many = tmp_path / "index"
     many.write_text("".join(f"{label} {inbox / label / file}\n" for label, file in _repeated(inbox, 20)))
     environment = {**os.environ, "PRIORY_HOME": str(tmp_path)}
     process = subprocess.Popen([PRIORY, "lab", "replay", "--index", many], env=environment, stderr=subprocess.PIPE)
-    while not set(Path("/dev/shm").glob("tmp*/journal.sqlite")) - before and process.poll() is None:
+    while not _in_memory() - before and process.poll() is None:
         time.sleep(0.02)
     time.sleep(0.5)
     process.terminate()
     process.communicate()
     assert process.returncode == 143
-    assert not set(Path("/dev/shm").glob("tmp*")) - before
+    assert not _in_memory() - before
+
+
+def _in_memory() -> set[Path]:
+    return set(Path("/dev/shm").glob("priory-lab-*"))
 
 
 def test_what_was_kept_can_be_removed(inbox, tmp_path):

@@ -1,10 +1,8 @@
 """The filter as one more classifier on scikit-learn's contract, so that it is judged exactly as all others are."""
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from priory.decision import Costs
 from priory.features import KINDS, Features
 from priory.filter import Filter, Options, Prepared
+from priory.lab.fleeting import fleeting_folder
 from priory.lab.probabilities import from_log_odds
 from priory.scoring import calibrations, scores
 
@@ -93,7 +92,7 @@ def rows_of(X: Any, columns: NDArray[np.int64] | None, bits: int) -> Iterator[Pr
 @contextmanager
 def taught(messages: Iterable[Prepared], labels: Iterable[Any], options: Options) -> Iterator[Filter]:
     """Teach a filter in a folder of its own, which is removed in the end."""
-    with tempfile.TemporaryDirectory(dir=in_memory()) as home, Filter.open(home, options) as filter_:
+    with fleeting_folder() as home, Filter.open(home, options) as filter_:
         lessons = ((message, str(label), "") for message, label in zip(messages, labels, strict=True))
         for _ in filter_.learn_many(lessons):
             pass
@@ -103,12 +102,6 @@ def taught(messages: Iterable[Prepared], labels: Iterable[Any], options: Options
 def filter_identity(options: Options) -> tuple[Any, ...]:
     """What tells one filter from another when it is judged: all that its probabilities depend on."""
     return "filter", options.spec, options.weights, options.smoothing
-
-
-def in_memory() -> Path | None:
-    """Where folders that are soon removed are kept in memory, if this system has such a place."""
-    shared = Path("/dev/shm")  # noqa: S108 - a lesson is durable when it is learned, and here none need be
-    return shared if shared.is_dir() else None
 
 
 def _labelled(options: Options, labels: tuple[str, ...]) -> Options:

@@ -3,7 +3,6 @@
 All of them see the same features, drawn once.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from priory.filter import Filter, Options, Prepared
 from priory.lab.error import LabError
-from priory.lab.filter_classifier import in_memory
+from priory.lab.fleeting import fleeting_folder
 from priory.lab.probabilities import from_log_odds, log_probabilities
 from priory.lab.run import Mistake, Reason, weightiest
 
@@ -63,7 +62,7 @@ class FilterLearner:
     """
 
     def __init__(self, options: Options) -> None:
-        self._home = tempfile.TemporaryDirectory(dir=in_memory())
+        self._home = fleeting_folder()
         self.filter = Filter.open(self._home.name, options)
 
     def __enter__(self) -> Self:
