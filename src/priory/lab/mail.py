@@ -1,6 +1,5 @@
 """A set of labelled mail as a matrix that any classifier can learn from, read once and shared by all of them."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -53,11 +52,6 @@ class Mail:
     def y(self) -> NDArray[Any]:
         """The labels as an array."""
         return np.array(self.labels)
-
-    @property
-    def n_by_label(self) -> dict[str, int]:
-        """How many messages there are of each label, the first label first."""
-        return dict(sorted(Counter(self.labels).items()))
 
     @property
     def kinds(self) -> NDArray[np.int64]:
