@@ -53,7 +53,7 @@ class Claim:
     def __post_init__(self) -> None:
         for errors, n in ((self.errors, self.n_examples), self.second or (0, 1)):
             if n < 1 or not 0 <= errors <= n:
-                remedy = f"give a number of errors from 0 to {n:,}" if n > 0 else "give how many were judged, 1 at least"
+                remedy = f"give a number of errors from 0 to {n:,}" if n > 0 else "say how many were judged"
                 raise LabError(f"{errors:,} errors in {n:,} examples cannot be: {remedy}")
         if self.design_effect < 1 or not (self.n_groups is None or 1 <= self.n_groups <= self.n_examples):
             raise LabError(
