@@ -17,6 +17,7 @@ from priory.kernels import (
     add,
     add_cells,
     add_rows,
+    correct,
     log_posterior,
     pack,
     subtract,
@@ -204,12 +205,13 @@ def test_the_error_says_how_many_were_never_counted():
 
 @pytest.mark.parametrize(("bucket", "label"), [(16, 0), (0, 2), (0, -1), (1 << 31, 0)])
 def test_counting_outside_of_the_table_is_refused(bucket, label):
-    counts = np.zeros((16, 2), np.uint32)
+    counts, steps = np.zeros((16, 2), np.uint32), np.zeros((16, 2), np.int32)
     table = np.log(np.arange(8) + 0.5)
     for act in (
         lambda: add(counts, as_buckets(bucket), label),
         lambda: subtract(counts, as_buckets(bucket), label),
-        lambda: terms(counts, as_buckets(bucket), np.array([0, 1]), np.ones(1), table, 0.5, label, 0.0),
+        lambda: correct(steps, as_buckets(bucket), label, 1),
+        lambda: terms(counts, steps, as_buckets(bucket), np.array([0, 1]), np.ones(1), table, 0.5, label, 0, 0.0, 0.1),
     ):
         with pytest.raises(IndexError, match=f"bucket {bucket} or label {label} is not in a table of 16 × 2"):
             act()
@@ -217,9 +219,10 @@ def test_counting_outside_of_the_table_is_refused(bucket, label):
 
 @pytest.mark.parametrize("offsets", [[], [0], [0, 1], [0, 3], [-1, 2], [1, 2], [0, 2, 1, 2], [0, 5, 2, 2]])
 def test_offsets_that_do_not_divide_the_buckets_are_refused(offsets):
-    counts, table, groups = np.zeros((16, 2), np.uint32), np.zeros(8), np.array(offsets, np.int64)
+    counts, steps = np.zeros((16, 2), np.uint32), np.zeros((16, 1), np.int32)
+    table, groups = np.zeros(8), np.array(offsets, np.int64)
     with pytest.raises(IndexError, match="offsets do not divide 2 buckets into"):
-        terms(counts, as_buckets(1, 2), groups, np.ones(max(len(offsets) - 1, 1)), table, 0.5, 0, 0.0)
+        terms(counts, steps, as_buckets(1, 2), groups, np.ones(max(len(offsets) - 1, 1)), table, 0.5, 0, 0, 0.0, 0.1)
     with pytest.raises(IndexError, match="offsets do not divide 2 buckets into"):
         pack(as_buckets(1, 2), groups, 4)
 
@@ -227,15 +230,17 @@ def test_offsets_that_do_not_divide_the_buckets_are_refused(offsets):
 @given(
     st.lists(st.lists(st.integers(0, 6000), min_size=3, max_size=3), min_size=16, max_size=16),
     st.lists(st.lists(st.integers(0, 15), max_size=6), min_size=2, max_size=2),
+    st.lists(st.lists(st.integers(-3000, 3000), min_size=3, max_size=3), min_size=16, max_size=16),
     st.integers(0, 2),
     st.floats(0.001, 2),
 )
-def test_terms_are_those_of_the_formula(table, groups, label, smoothing):
-    """t = w / (m + d) · log(((c + β) / (n + 2β)) / ((r + β) / (n' + 2β))), as in priory/bayes/presence.py."""
+def test_terms_are_those_of_the_formula(table, groups, corrections, label, smoothing):
+    """t = w / (m + d) · (log(((c + β) / (n + 2β)) / ((r + β) / (n' + 2β))) + η · r), as in priory/bayes/presence.py."""
     counts = Counts.empty(bits=4, n_labels=3)
     counts.table[:] = table
+    counts.corrections[:] = corrections
     counts.totals[:] = (7000, 8000, 9000)
-    model = PresenceBayes(weights=(1.0, 0.3), smoothing=smoothing, damping=3.0)
+    model = PresenceBayes(weights=(1.0, 0.3), smoothing=smoothing, damping=3.0, rate=0.2)
     offsets = np.cumsum([0, *(len(group) for group in groups)])
     own, rest = int(counts.totals[label]), int(counts.totals.sum() - counts.totals[label])
     expected = []
@@ -244,7 +249,8 @@ def test_terms_are_those_of_the_formula(table, groups, label, smoothing):
             c, r = table[bucket][label], sum(table[bucket]) - table[bucket][label]
             p = (c + smoothing) / (own + 2 * smoothing)
             q = (r + smoothing) / (rest + 2 * smoothing)
-            expected.append(weight / (len(group) + 3.0) * math.log(p / q) if c + r else 0.0)
+            log_ratio = math.log(p / q) + 0.2 / 16 * corrections[bucket][label]
+            expected.append(weight / (len(group) + 3.0) * log_ratio if c + r else 0.0)
     found = model.terms(as_buckets(*groups[0], *groups[1]), offsets, counts, label)
     assert found == pytest.approx(expected, abs=1e-9)
 

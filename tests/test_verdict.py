@@ -1,15 +1,16 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priory.verdict import Claim, Evidence, Place, Verdict, digits, probability
+from priory.verdict import Claim, Evidence, Kind, Place, Verdict, by_kind, digits, probability
 
 EVIDENCE = (
     Evidence("word:pills", 1.5, (Place("text", 0, 5),)),
-    Evidence("gram:'ills, '", 0.75, (Place("text", 1, 7),)),
+    Evidence("source-gram:'ills, '", 0.75, (Place("text", 1, 7),)),
     Evidence("header-gram:'X-Mail'", -0.5, (Place("headers", 0, 6),)),
     Evidence("header:subject=lunch", -0.25, (Place("headers", 9, 14),)),
 )
@@ -33,6 +34,35 @@ def test_the_verdict_is_about_one_label_and_has_its_numbers() -> None:
     assert given_verdict.probabilities == {"ham": probability(-2.0), "spam": probability(2.0)}
     assert given_verdict.evidence == EVIDENCE
     assert verdict(about="ham").log_odds == -2.0
+
+
+def test_kinds_are_the_evidence_added_up_the_weightiest_first() -> None:
+    more = Evidence("word:lunch", -1.25, ())
+    assert verdict((*EVIDENCE, more)).kinds == (
+        Kind("source-gram", 1, 0.75),
+        Kind("header-gram", 1, -0.5),
+        Kind("header", 1, -0.25),
+        Kind("word", 2, 0.25),
+    )
+    assert verdict(()).kinds == ()
+    assert verdict(about="ham").kinds[0] == Kind("word", 1, -1.5)
+
+
+def test_a_kind_is_added_up_without_rounding_on_the_way() -> None:
+    terms = (1e16, 1.0, -1e16, 1.0)
+    assert by_kind(Evidence(f"word:{i}", term, ()) for i, term in enumerate(terms)) == (Kind("word", 4, 2.0),)
+
+
+def test_evidence_is_not_listed_before_it_is_asked_for() -> None:
+    def listed() -> tuple[Evidence, ...]:
+        raise AssertionError("listed")
+
+    lazy = verdict()
+    lazy = replace(lazy, claims={label: replace(claim, list_evidence=listed) for label, claim in lazy.claims.items()})
+    assert (lazy.label, lazy.log_odds, lazy.prior, lazy.steps) == ("spam", 2.0, 0.5, "spam from 0.90")
+    assert sum(lazy.probabilities.values()) == pytest.approx(1)
+    with pytest.raises(AssertionError, match="listed"):
+        _ = lazy.kinds
 
 
 def test_the_headers_say_label_probability_sum_and_the_weightiest_readable_evidence() -> None:
@@ -81,6 +111,8 @@ def test_json_gives_back_every_value() -> None:
     assert read["probabilities"] == given_verdict.probabilities
     assert read["evidence"][0] == {"feature": "word:pills", "term": 1.5, "places": [["text", 0, 5]]}
     assert read["other_evidence"] == 0
+    assert read["kinds"]["word"] == {"features": 1, "sum": 1.5}
+    assert read["prior"] + sum(kind["sum"] for kind in read["kinds"].values()) == read["log_odds"]
     assert read["thresholds"] == {"spam": 0.9}
     assert read["expected_costs"] == {"ham": 9.0, "spam": 1.0, "unsure": 4}
     assert (read["digest"], read["reason"]) == ("ab" * 32, "")
@@ -92,6 +124,7 @@ def test_evidence_left_out_of_json_is_given_as_one_sum(most: int) -> None:
     assert len(read["evidence"]) == min(most, 4)
     total = read["prior"] + sum(each["term"] for each in read["evidence"]) + read["other_evidence"]
     assert total == pytest.approx(read["log_odds"], abs=1e-12)
+    assert read["kinds"] == verdict().as_dict()["kinds"]
 
 
 @given(log_odds=st.floats(allow_nan=False))

@@ -6,8 +6,8 @@
 ...     _ = filter.learn(b"Subject: lunch\\n\\nShall we have lunch on Friday?", "ham")
 ...     _ = filter.learn(b"Subject: pills\\n\\nCheap pills, buy pills now!", "spam")
 ...     verdict = filter.check(b"Subject: hello\\n\\nBuy cheap pills!")
-...     verdict.probability > 0.5, verdict.evidence[0].feature
-(True, 'pair:cheap pills')
+...     verdict.probability > 0.5, verdict.readable[0].feature
+(True, 'word:buy')
 """
 
 from importlib import import_module

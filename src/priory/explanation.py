@@ -69,7 +69,10 @@ class Coloured:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict with the message it is about: `verdict.prior + Σ section.total = verdict.log_odds`."""
+    """A verdict with the message it is about: `verdict.prior + Σ section.total = verdict.log_odds`.
+
+    The same sum by kind of feature is `verdict.kinds`.
+    """
 
     verdict: Verdict
     sections: tuple[Coloured, ...]

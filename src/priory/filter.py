@@ -20,24 +20,24 @@ from priory.features import KINDS, Features, Spec, extract, packed
 from priory.journal import Journal, JournalError, Lesson
 from priory.memory import Learned, Memory
 from priory.message import Message, parse
-from priory.scoring import Score, calibrations, scores
+from priory.scoring import Score, scores
 from priory.verdict import Claim, Verdict
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
-#: How much each kind of feature counts; measured in docs/decisions/features.md.
+#: How much each kind of feature counts; measured in docs/decisions/accuracy.md.
 WEIGHTS: Final[Mapping[str, float]] = {
-    "word": 0.5,
-    "pair": 0.5,
-    "triple": 0.5,
-    "header": 0.5,
-    "sender": 0.1,
-    "fact": 0.2,
-    "link": 0.2,
+    "word": 0.4,
+    "pair": 0.1,
+    "triple": 0.1,
+    "header": 0.2,
+    "sender": 0.5,
+    "fact": 0.4,
+    "link": 0.5,
     "markup": 0.1,
-    "attachment": 0.1,
-    "gram": 0.3,
-    "header-gram": 2.0,
-    "pattern": 1.0,
+    "attachment": 1.0,
+    "source-gram": 0.5,
+    "header-gram": 1.1,
+    "pattern": 15.0,
 }
 
 
@@ -48,7 +48,7 @@ class Options:
     costs: Costs = field(default_factory=Costs)
     spec: Spec = field(default_factory=Spec)
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
-    smoothing: float = 0.01
+    smoothing: float = 0.03
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -108,7 +108,6 @@ class Filter:
         self._memory = Memory(home, options.labels, options.spec.bits, self._model)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
-        self._lines: tuple[int, list[Calibration]] = (-1, [])
 
     @property
     def journal(self) -> Journal:
@@ -204,13 +203,14 @@ class Filter:
         """Return what has been learned and how scores are read."""
         self._memory.view.refresh()
         labels, counts, tally = self.options.labels, self._memory.counts, self.journal.tally()
+        about = [labels[i] for i in contrasts(len(labels))]
         return Stats(
             lessons={label: tally.get(label, 0) for label in labels},
             changes=self.journal.position()[0],
             buckets_used=int(counts.table.any(axis=1).sum()),
             buckets=len(counts.table),
             scored=dict(zip(labels, counts.n_scored(), strict=True)),
-            calibration={labels[i]: line for i, line in zip(contrasts(len(labels)), self._calibrations(), strict=True)},
+            calibration=dict(zip(about, self._memory.calibrations, strict=True)),
             thresholds=self._thresholds,
             journal_bytes=self.journal.path.stat().st_size,
         )
@@ -228,18 +228,12 @@ class Filter:
         lesson = Lesson(read.digest, label, blob, source=source, sender=read.sender, time=time.time())
         return lesson, Features(features.buckets, features.offsets, ())
 
-    def _calibrations(self) -> list[Calibration]:
-        """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
-        if self._lines[0] != self._memory.view.generation:
-            self._lines = (self._memory.view.generation, calibrations(self._memory.counts))
-        return self._lines[1]
-
     def _scores(self, features: Features) -> list[Score]:
         self._memory.view.refresh()
         if np.count_nonzero(self._memory.counts.totals) < 2:
             n = len(self.options.labels)
             return [Score(math.log(1 / (n - 1)), np.zeros(len(features))) for _ in range(n)]
-        return scores(features, self._memory.counts, self._model, self._calibrations())
+        return scores(features, self._memory.counts, self._model, self._memory.calibrations)
 
     def _verdict(self, read: Prepared, scores: list[Score]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs

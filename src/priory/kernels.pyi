@@ -8,6 +8,7 @@ Positions: TypeAlias = NDArray[np.int32]
 
 def add(counts: NDArray[np.uint32], buckets: Buckets, label: int) -> None: ...
 def subtract(counts: NDArray[np.uint32], buckets: Buckets, label: int) -> None: ...
+def correct(corrections: NDArray[np.int32], buckets: Buckets, contrast: int, by: int) -> None: ...
 def add_rows(
     counts: NDArray[np.float64],
     indptr: NDArray[np.int32] | NDArray[np.int64],
@@ -28,13 +29,16 @@ def posterior(joint: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDA
 def log_posterior(joint: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def terms(
     counts: NDArray[np.uint32],
+    corrections: NDArray[np.int32],
     buckets: Buckets,
     offsets: NDArray[np.int64],
     scales: NDArray[np.float64],
     log_table: NDArray[np.float64],
     smoothing: float,
     label: int,
+    contrast: int,
     shift: float,
+    rate: float,
 ) -> NDArray[np.float64]: ...
 def pack(buckets: Buckets, offsets: NDArray[np.int64], bits: int) -> bytes: ...
 def unpack(packed: bytes, most_kinds: int, bits: int) -> tuple[Buckets, NDArray[np.int64]]: ...

@@ -3,8 +3,8 @@
 
 The table is bucket-major (`counts[bucket, label]`), so that a feature costs one cache miss and not one per label. The
 loops run without the GIL. There is no mail in here. The filter's table has whole numbers, and a vector of features is a
-sorted array of bucket numbers: `add`, `subtract`, `terms`, `pack`, `unpack`. The toolkit's has weights, and rows are
-sparse (`add_rows`) or name the cells they fall into (`add_cells`, `sum_cells`).
+sorted array of bucket numbers: `add`, `subtract`, `correct`, `terms`, `pack`, `unpack`. The toolkit's has weights, and
+rows are sparse (`add_rows`) or name the cells they fall into (`add_cells`, `sum_cells`).
 """
 
 import numpy as np
@@ -29,14 +29,14 @@ cdef enum:
     AHEAD = 16  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
 
 
-cdef int fit_table(const uint32_t[:, ::1] counts, const uint32_t[::1] buckets, Py_ssize_t label) except -1:
-    """Raise if some bucket or the label lies outside of the table: no loop below looks again."""
+cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buckets, Py_ssize_t column) except -1:
+    """Raise if some bucket or the column lies outside of a table: no loop below looks again."""
     cdef Py_ssize_t i
     cdef uint32_t largest = 0
     for i in range(buckets.shape[0]):
         largest = max(largest, buckets[i])
-    if buckets.shape[0] and largest >= counts.shape[0] or not 0 <= label < counts.shape[1]:
-        raise IndexError(f"bucket {largest} or label {label} is not in a table of {counts.shape[0]} × {counts.shape[1]}")
+    if buckets.shape[0] and largest >= rows or not 0 <= column < columns:
+        raise IndexError(f"bucket {largest} or label {column} is not in a table of {rows} × {columns}")
     return 0
 
 
@@ -54,16 +54,25 @@ cdef int fit_groups(const int64_t[::1] offsets, Py_ssize_t groups, Py_ssize_t n)
 def add(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
     """Count the presence of each bucket once more under the label."""
     cdef Py_ssize_t i
-    fit_table(counts, buckets, label)
+    fit_table(counts.shape[0], counts.shape[1], buckets, label)
     with nogil:
         for i in range(buckets.shape[0]):
             counts[buckets[i], label] += 1
 
 
+def correct(int32_t[:, ::1] corrections, const uint32_t[::1] buckets, int contrast, int by):
+    """Move the correction of each bucket in one contrast by so much."""
+    cdef Py_ssize_t i
+    fit_table(corrections.shape[0], corrections.shape[1], buckets, contrast)
+    with nogil:
+        for i in range(buckets.shape[0]):
+            corrections[buckets[i], contrast] += by
+
+
 def subtract(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
     """Take back one `add`; if some bucket was never counted, change nothing and raise ValueError."""
     cdef Py_ssize_t i, n = buckets.shape[0], taken = 0, missing = 0
-    fit_table(counts, buckets, label)
+    fit_table(counts.shape[0], counts.shape[1], buckets, label)
     with nogil:
         while taken < n and counts[buckets[taken], label] > 0:
             counts[buckets[taken], label] -= 1
@@ -273,17 +282,20 @@ cpdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
 
 def terms(
     const uint32_t[:, ::1] counts,
+    const int32_t[:, ::1] corrections,
     const uint32_t[::1] buckets,
     const int64_t[::1] offsets,
     const double[::1] scales,
     const double[::1] log_table,
     double smoothing,
     int label,
+    int contrast,
     double shift,
+    double rate,
 ):
-    """Return scale · (log((c + β) / (r + β)) + shift) for each bucket: c counts the label, r all others together.
+    """Return scale · (log((c + β) / (r + β)) + shift + rate · correction) for each bucket.
 
-    A bucket that was never counted says nothing: its term is 0.
+    c counts the label, r all others together. A bucket that was never counted says nothing: its term is 0.
 
     Group i has the buckets `buckets[offsets[i]:offsets[i + 1]]` and the scale `scales[i]`. `log_table[c]` is
     log(c + β); larger counts are computed.
@@ -291,13 +303,15 @@ def terms(
     cdef Py_ssize_t known = log_table.shape[0], labels = counts.shape[1], group, i, k
     cdef uint64_t own, rest
     cdef double[::1] out = np.empty(buckets.shape[0])
-    fit_table(counts, buckets, label)
+    fit_table(counts.shape[0], labels, buckets, label)
+    fit_table(corrections.shape[0], corrections.shape[1], buckets, contrast)
     fit_groups(offsets, scales.shape[0], buckets.shape[0])
     with nogil:
         for group in range(scales.shape[0]):
             for i in range(offsets[group], offsets[group + 1]):
                 if i + AHEAD < buckets.shape[0]:
                     fetch(&counts[buckets[i + AHEAD], 0])
+                    fetch(&corrections[buckets[i + AHEAD], 0])
                 own = counts[buckets[i], label]
                 rest = 0
                 for k in range(labels):
@@ -310,6 +324,7 @@ def terms(
                     (log_table[own] if own < <uint64_t> known else log(own + smoothing))
                     - (log_table[rest] if rest < <uint64_t> known else log(rest + smoothing))
                     + shift
+                    + rate * corrections[buckets[i], contrast]
                 )
     return np.asarray(out)
 

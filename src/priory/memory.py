@@ -1,7 +1,7 @@
 """What a filter has learned: the journal and its counts, changed together.
 
-Each lesson is scored just before it is learned, which is what calibration feeds on; so this is also where it is decided
-which scores are worth counting.
+Each lesson is scored just before it is learned, which is what calibration and corrections feed on; so this is also
+where it is decided which scores are worth counting.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from priory.bayes import Counts, PresenceBayes
+from priory.bayes import Calibration, Counts, PresenceBayes
+from priory.bayes.counts import HeldOut
 from priory.features import VERSION, Features, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
-from priory.scoring import are_comparable, held_out_scores
+from priory.scoring import are_comparable, calibrations, held_out
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -45,6 +46,7 @@ class Memory:
             raise
         self._has_changed = False
         self._run = ("", 0)  # the label learned last, and how often in a row
+        self._lines: tuple[int, list[Calibration]] = (-1, [])
 
     def _refuse_another_order(self, journal: Journal) -> None:
         """The scores of a lesson stand in the order of the labels, which therefore must stay as it was."""
@@ -59,6 +61,13 @@ class Memory:
     def counts(self) -> Counts:
         """The counts as they were last looked at."""
         return self.view.counts
+
+    @property
+    def calibrations(self) -> list[Calibration]:
+        """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
+        if self._lines[0] != self.view.generation:
+            self._lines = (self.view.generation, calibrations(self.counts))
+        return self._lines[1]
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
@@ -133,9 +142,12 @@ class Memory:
         return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
 
     def _append(self, lesson: Lesson, features: Features, *, scored: bool) -> None:
-        scores = held_out_scores(features, self.view.counts, self._model) if scored else None
-        self.journal.learn(replace(lesson, held_out=None if scores is None else scores.tobytes()))
-        self.view.add(features.buckets, lesson.label, scores)
+        predicted = self._predicted(lesson.label, features) if scored and are_comparable(self.counts) else None
+        self.journal.learn(replace(lesson, held_out=None if predicted is None else predicted.tobytes()))
+        self.view.add(features.buckets, lesson.label, predicted)
+
+    def _predicted(self, label: str, features: Features) -> HeldOut:
+        return held_out(features, self._labels.index(label), self.counts, self._model, self.calibrations)
 
     def _is_in_turn(self, label: str) -> bool:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""

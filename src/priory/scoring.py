@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
-from priory.bayes.counts import contrasts
+from priory.bayes.correction import correction
+from priory.bayes.counts import HELD_OUT, HeldOut, contrasts
 from priory.features import Features
 from priory.verdict import probability
 
@@ -50,12 +51,16 @@ def are_comparable(counts: Counts, without: int = 0) -> bool:
     return least > 0 and 10 * least >= counts.totals.max()
 
 
-def held_out_scores(features: Features, counts: Counts, model: PresenceBayes) -> NDArray[np.float32] | None:
-    """Return the uncalibrated scores of a message that is not learned yet; None while labels cannot be compared."""
-    if not are_comparable(counts):
-        return None
-    terms = (model.terms(features.buckets, features.offsets, counts, label) for label in contrasts(counts.n_labels))
-    return np.array([float(each.sum()) for each in terms], np.float32)
+def held_out(
+    features: Features, label: int, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]
+) -> HeldOut:
+    """Return what is predicted of a message that is about to be learned under a label, and how that corrects."""
+    of_each = []
+    for contrast, line in zip(contrasts(counts.n_labels), lines, strict=True):
+        score = float(model.terms(features.buckets, features.offsets, counts, contrast).sum())
+        towards = 1 if contrast == label else -1
+        of_each.append((score, towards * correction(probability(towards * line.log_odds(score)))))
+    return np.array(of_each, HELD_OUT)
 
 
 def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:

@@ -6,7 +6,8 @@ is the whole computation.
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +30,20 @@ class Evidence:
     feature: str
     term: float
     places: tuple[Place, ...]
+
+    @property
+    def kind(self) -> str:
+        """What kind of feature it is: the name of `kind:value` before the colon."""
+        return self.feature.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All features of one kind that a message has: how many they are, and what they add to the log-odds together."""
+
+    name: str
+    n_features: int
+    total: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +115,14 @@ class Verdict:
         return steps(self.thresholds)
 
     @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The evidence added up by kind of feature, the weightiest first: `prior + Σ total = log_odds`."""
+        return by_kind(self.evidence)
+
+    @property
     def readable(self) -> list[Evidence]:
         """The evidence that says something to a person; n-grams do not."""
-        return [e for e in self.evidence if not e.feature.startswith(("gram:", "header-gram:"))]
+        return [e for e in self.evidence if not e.kind.endswith("-gram")]
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
@@ -123,7 +143,8 @@ class Verdict:
 
     def as_dict(self, most_evidence: int | None = None) -> dict[str, Any]:
         """Return plain values for JSON; evidence beyond `most_evidence` is given as one sum."""
-        evidence = self.evidence[:most_evidence]
+        every = self.evidence
+        evidence = every[:most_evidence]
         rest = self.log_odds - self.prior - math.fsum(e.term for e in evidence)
         return {
             "label": self.label,
@@ -132,6 +153,7 @@ class Verdict:
             "probabilities": self.probabilities,
             "log_odds": self.log_odds,
             "prior": self.prior,
+            "kinds": {kind.name: {"features": kind.n_features, "sum": kind.total} for kind in by_kind(every)},
             "evidence": [
                 {"feature": e.feature, "term": e.term, "places": [[p.section, p.start, p.end] for p in e.places]}
                 for e in evidence
@@ -146,6 +168,19 @@ class Verdict:
     def to_json(self, most_evidence: int | None = None) -> str:
         """Return the verdict as one line of JSON."""
         return json.dumps(self.as_dict(most_evidence), ensure_ascii=False)
+
+
+def by_kind(evidence: Iterable[Evidence]) -> tuple[Kind, ...]:
+    """Return what each kind of feature adds, the weightiest first.
+
+    >>> by_kind([Evidence("word:pills", 1.5, ()), Evidence("word:lunch", -0.5, ()), Evidence("pair:buy it", 2.0, ())])
+    (Kind(name='pair', n_features=1, total=2.0), Kind(name='word', n_features=2, total=1.0))
+    """
+    terms = defaultdict(list)
+    for each in evidence:
+        terms[each.kind].append(each.term)
+    kinds = (Kind(name, len(of_kind), math.fsum(of_kind)) for name, of_kind in terms.items())
+    return tuple(sorted(kinds, key=lambda kind: (-abs(kind.total), kind.name)))
 
 
 def probability(log_odds: float) -> float:

@@ -4,32 +4,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.bayes import Counts
-from priory.bayes.counts import N_BINS, bin_centres, bin_of, contrasts
+from priory.bayes.counts import HELD_OUT, N_BINS, bin_centres, bin_of, contrasts
 
 BUCKETS = st.sets(st.integers(0, 15)).map(lambda buckets: np.array(sorted(buckets), np.uint32))
-SCORE = st.floats(-50, 50, width=32)
-LESSONS = st.lists(st.tuples(BUCKETS, st.integers(0, 2), st.none() | st.lists(SCORE, min_size=3, max_size=3)))
+PREDICTED = st.tuples(st.floats(-50, 50, width=32), st.integers(-16, 16))
+LESSONS = st.lists(st.tuples(BUCKETS, st.integers(0, 2), st.none() | st.lists(PREDICTED, min_size=3, max_size=3)))
 
 
-def as_scores(scores: list[float] | None) -> np.ndarray | None:
-    return None if scores is None else np.array(scores, np.float32)
+def held_out(predicted: list[tuple[float, int]] | None) -> np.ndarray | None:
+    return None if predicted is None else np.array(predicted, HELD_OUT)
 
 
 def bytes_of(counts: Counts) -> list[bytes]:
-    return [array.tobytes() for array in (counts.table, counts.totals, counts.held_out)]
+    return [array.tobytes() for array in (counts.table, counts.corrections, counts.totals, counts.held_out)]
 
 
 @given(lessons=LESSONS, data=st.data())
 def test_forgetting_in_any_order_is_exact(lessons: list, data: st.DataObject) -> None:
     counts, kept_counts = Counts.empty(4, 3), Counts.empty(4, 3)
-    for buckets, label, scores in lessons:
-        counts.add(buckets, label, as_scores(scores))
+    for buckets, label, predicted in lessons:
+        counts.add(buckets, label, held_out(predicted))
     order = data.draw(st.permutations(range(len(lessons))))
     gone = data.draw(st.integers(0, len(lessons)))
     for i in order[:gone]:
-        counts.subtract(lessons[i][0], lessons[i][1], as_scores(lessons[i][2]))
+        counts.subtract(lessons[i][0], lessons[i][1], held_out(lessons[i][2]))
     for i in order[gone:]:
-        kept_counts.add(lessons[i][0], lessons[i][1], as_scores(lessons[i][2]))
+        kept_counts.add(lessons[i][0], lessons[i][1], held_out(lessons[i][2]))
     assert bytes_of(counts) == bytes_of(kept_counts)
 
 
@@ -38,7 +38,7 @@ def test_what_was_never_counted_cannot_be_taken_back_and_nothing_changes() -> No
     counts.add(np.array([1, 2], np.uint32), 0)
     before = bytes_of(counts)
     with pytest.raises(ValueError, match="1 of 2 features were never counted"):
-        counts.subtract(np.array([2, 3], np.uint32), 0, np.array([1.0], np.float32))
+        counts.subtract(np.array([2, 3], np.uint32), 0, held_out([(1.0, 3)]))
     with pytest.raises(ValueError, match="2 of 2 features were never counted"):
         counts.subtract(np.array([1, 2], np.uint32), 1)
     assert bytes_of(counts) == before
@@ -52,22 +52,24 @@ def test_every_score_has_the_bin_whose_centre_is_nearest(score: float) -> None:
     assert abs(bin_centres()[at] - inside) <= 0.05 + 1e-6
 
 
-def test_a_held_out_score_is_counted_under_its_label_in_every_contrast() -> None:
+def test_a_prediction_is_counted_under_its_label_in_every_contrast_and_corrects_it() -> None:
     counts = Counts.empty(4, 3)
-    counts.add(np.array([1], np.uint32), 2, np.array([-1.0, 0.0, 2.0], np.float32))
+    counts.add(np.array([1], np.uint32), 2, held_out([(-1.0, -4), (0.0, 0), (2.0, 5)]))
     found = [tuple(int(i) for i in at) for at in np.argwhere(counts.held_out)]
     assert found == [(0, bin_of(-1.0), 0), (1, bin_of(0.0), 0), (2, bin_of(2.0), 1)]
+    assert counts.corrections[:3].tolist() == [[0, 0, 0], [-4, 0, 5], [0, 0, 0]]
 
 
 def test_two_labels_have_one_contrast_and_more_have_one_each() -> None:
     assert [contrasts(n) for n in (2, 3, 4)] == [(1,), (0, 1, 2), (0, 1, 2, 3)]
     assert Counts.empty(4, 2).held_out.shape == (1, N_BINS, 2)
+    assert [Counts.empty(4, n).corrections.shape for n in (2, 3)] == [(16, 1), (16, 3)]
 
 
 def test_the_messages_that_were_scored_are_counted_by_label() -> None:
     two, three = Counts.empty(4, 2), Counts.empty(4, 3)
     for label, scored in ((0, True), (0, False), (1, True), (1, True)):
-        two.add(np.array([1], np.uint32), label, np.array([0.5], np.float32) if scored else None)
-        three.add(np.array([1], np.uint32), label, np.array([0.5, -3.0, 9.0], np.float32) if scored else None)
+        two.add(np.array([1], np.uint32), label, held_out([(0.5, 0)]) if scored else None)
+        three.add(np.array([1], np.uint32), label, held_out([(0.5, 0), (-3.0, 0), (9.0, 0)]) if scored else None)
     assert two.n_scored() == [1, 2]
     assert three.n_scored() == [1, 2, 0]

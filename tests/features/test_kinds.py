@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from priory.features import KINDS, Found, Spec, extract, packed, unpacked
-from priory.features.grams import LENGTH, MOST_HEADERS, MOST_PART_HEADERS, MOST_TEXT
+from priory.features.grams import LENGTH, MOST, MOST_PART_HEADERS
 from priory.features.markup import MOST_BYTES
 from priory.message import parse
 
@@ -123,7 +123,7 @@ def test_languages_without_spaces_give_words_pairs_and_grams(text):
     found = found_by_kind(raw)
     assert [name for name, _, _ in found["word"]] == [text[i : i + 2] for i in range(len(text) - 1)]
     assert len(found["pair"]) == len(text) - 2
-    assert len(found["gram"]) > 5
+    assert len(found["source-gram"]) > 5
 
 
 def test_header_words_carry_their_headers_name():
@@ -247,7 +247,7 @@ def test_a_line_end_in_a_files_name_moves_no_place():
     assert places == [(f"digest {digest}", f"{i}  x (a/b)") for i, digest in enumerate(digests)]
 
 
-@pytest.mark.parametrize("kind", ["gram", "header-gram"])
+@pytest.mark.parametrize("kind", ["source-gram", "header-gram"])
 def test_grams_are_six_bytes_as_they_stand(kind):
     for name, each, i in found_by_kind(MAIL)[kind]:
         stretch = each.section.shown[each.starts[i] : each.ends[i]]
@@ -258,20 +258,29 @@ def test_grams_are_six_bytes_as_they_stand(kind):
 def test_a_capital_letter_makes_another_gram_but_the_same_word():
     one, other = found_by_kind(b"Subject: x\n\nviagra pills"), found_by_kind(b"Subject: x\n\nVIAGRA PILLS")
     assert [name for name, _, _ in one["word"]] == [name for name, _, _ in other["word"]]
-    assert not {name for name, _, _ in one["gram"]} & {name for name, _, _ in other["gram"]}
+    assert not {name for name, _, _ in one["source-gram"]} & {name for name, _, _ in other["source-gram"]}
+
+
+def test_grams_see_the_markup_and_of_plain_text_what_a_person_sees():
+    html = found_by_kind(b"Subject: x\nContent-Type: text/html\n\n<b class=offer>cheap</b> pills")["source-gram"]
+    assert {each.section.name for _, each, _ in html} == {"source"}
+    assert "offer>" in {covered(each, i) for _, each, i in html} | {name.strip("'") for name, _, _ in html}
+    plain = found_by_kind(b"Subject: x\n\ncheap pills, all   of them")["source-gram"]
+    assert {each.section.name for _, each, _ in plain} == {"text"}
 
 
 def test_what_lies_beyond_the_limits_is_not_looked_at():
     long = b"".join(b"%06d " % i for i in range(4_000))
     found = found_by_kind(b"Subject: x\n\n" + long)
-    assert max(each.ends[i] for _, each, i in found["gram"]) <= MOST_TEXT
+    assert max(each.ends[i] for _, each, i in found["source-gram"]) <= MOST - len("Subject: x")
     assert max(each.ends[i] for _, each, i in found["word"]) <= 12_000
     assert [name for name, _, _ in found["word"][-2:]] == ["001713", "00"]
     headers = b"".join(b"X-%04d: %04d\n" % (i, i) for i in range(1_000))
     part = b"Content-Type: multipart/mixed; boundary=x\n\n--x\n" + headers + b"\n\n--x--\n"
     found = found_by_kind(headers + part)
     ends = {each.section.name: each.ends[i] for _, each, i in found["header-gram"]}
-    assert ends["headers"] <= MOST_HEADERS
+    assert ends["headers"] <= MOST
+    assert not found["source-gram"], "the headers have taken all the room"
     assert ends["part headers"] <= MOST_PART_HEADERS
     tags = b"Content-Type: text/html\n\n" + b"<p>" * 2_000
     assert max(each.ends[i] for _, each, i in found_by_kind(tags)["markup"]) <= MOST_BYTES

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priory.bayes import Counts
+from priory.bayes.counts import HELD_OUT
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import VERSION, Spec
@@ -27,7 +28,7 @@ LESSONS = st.lists(
 
 def lesson(which: int, label: str, time: float) -> Lesson:
     buckets = np.array([which, which + 10, which + 20], np.uint32)
-    scores = np.array([time], np.float32).tobytes()
+    scores = np.array([(time, round(time) % 5 - 2)], HELD_OUT).tobytes()
     return Lesson(bytes([which]) * 32, label, pack(buckets, np.array([0, 3]), 12), scores, time=time)
 
 
@@ -40,11 +41,11 @@ def journal_of(home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
     return journal
 
 
-def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes]:
+def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes, bytes]:
     filter_._memory.view.refresh()
     counts = filter_._memory.view.counts
     lessons = {(each.digest, each.label, each.time) for each in filter_.journal.lessons()}
-    return lessons, counts.table.tobytes(), counts.totals.tobytes(), counts.held_out.tobytes()
+    return lessons, *(part.tobytes() for part in (counts.table, counts.corrections, counts.totals, counts.held_out))
 
 
 @settings(max_examples=25, deadline=None)

@@ -96,7 +96,7 @@ def test_a_journal_of_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path
     before = files(home)
     with pytest.raises(JournalError) as caught:
         open_journal(path)
-    assert str(caught.value) == f"{path} has format 2, this Priory knows up to 1: use a newer Priory."
+    assert str(caught.value) == f"{path} has format {FORMAT + 1}, this Priory knows up to {FORMAT}: use a newer Priory."
     assert files(home) == before
 
 
@@ -105,7 +105,7 @@ def test_a_newer_format_that_is_only_in_the_wal_yet_is_refused_too(tmp_path: Pat
     open_journal(path).close()
     newer = sqlite3.connect(path)
     newer.execute(f"PRAGMA user_version = {FORMAT + 1}")
-    with pytest.raises(JournalError, match="has format 2, this Priory knows up to 1: use a newer Priory"):
+    with pytest.raises(JournalError, match=f"has format {FORMAT + 1}, this Priory knows up to {FORMAT}: use a newer"):
         open_journal(path)
     newer.close()
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from priory.bayes import BernoulliNB, Counts, PresenceBayes
+from priory.bayes.counts import HELD_OUT
 from priory.decision import Costs
 from priory.features import KINDS, unpacked
 from priory.features.vectorizer import MailVectorizer
@@ -46,7 +47,7 @@ def test_the_matrix_is_that_of_the_vectorizer_without_its_empty_columns(inbox, m
     whole = MailVectorizer().transform([message.raw for message in inbox])
     assert (whole[:, mail.columns] != mail.X).nnz == 0
     assert whole.nnz == mail.X.nnz
-    assert {KINDS[kind] for kind in mail.kinds} >= {"word", "pair", "header", "gram"}
+    assert {KINDS[kind] for kind in mail.kinds} >= {"word", "pair", "header", "source-gram"}
 
 
 def test_a_journal_gives_the_same_matrix_as_the_mail(inbox, mail):
@@ -174,7 +175,7 @@ def test_leaving_one_out_is_scoring_by_the_counts_of_all_others(mail):
         counts = Counts.empty(22, 2)
         for number, lesson in enumerate(learned):
             if number != left_out:
-                held_out = None if lesson.held_out is None else np.frombuffer(lesson.held_out, np.float32)
+                held_out = None if lesson.held_out is None else np.frombuffer(lesson.held_out, HELD_OUT)
                 counts.add(unpacked(lesson.features, 22).buckets, OPTIONS.labels.index(lesson.label), held_out)
         said = scores(unpacked(learned[left_out].features, 22), counts, model, calibrations(counts))
         assert run.predictions.log_odds()[left_out] == pytest.approx(said[1].log_odds, abs=1e-9)

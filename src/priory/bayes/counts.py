@@ -1,21 +1,24 @@
 """What was seen: how often each feature occurred under each label, and how earlier predictions turned out.
 
-Everything here is a count, so learning is addition, forgetting is subtraction, both exact and in any order, and two
-tables of the same shape add up to the table of the joined data.
+Everything here is a whole number, so learning is addition, forgetting is subtraction, both exact and in any order, and
+two tables of the same shape add up to the table of the joined data.
 """
 
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.kernels import Buckets, add, subtract
+from priory.kernels import Buckets, add, correct, subtract
 
 #: Held-out scores are counted in bins of this width, from -LIMIT to LIMIT.
 BIN_WIDTH: Final = 0.1
 SCORE_LIMIT: Final = 20.0
 N_BINS: Final = round(2 * SCORE_LIMIT / BIN_WIDTH)
+#: What was predicted of a message just before it was learned, for each contrast: the score, and the correction by it.
+HELD_OUT: Final = np.dtype([("score", "<f4"), ("correction", "i1")])
+HeldOut: TypeAlias = NDArray[np.void]
 
 
 def contrasts(n_labels: int) -> tuple[int, ...]:
@@ -27,9 +30,18 @@ def contrasts(n_labels: int) -> tuple[int, ...]:
     return (1,) if n_labels == 2 else tuple(range(n_labels))
 
 
+def contrast_of(label: int, n_labels: int) -> tuple[int, int]:
+    """Return in which contrast a label is found, and on which side: 1 if the contrast is about it, else -1.
+
+    >>> contrast_of(1, 2), contrast_of(0, 2), contrast_of(2, 3)
+    ((0, 1), (0, -1), (2, 1))
+    """
+    return (label, 1) if n_labels > 2 else (0, 2 * label - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The table of counts, and a histogram of held-out scores for each contrast.
+    """The table of counts, the corrections beside it, and a histogram of held-out scores for each contrast.
 
     >>> counts = Counts.empty(bits=4, n_labels=2)
     >>> message = np.array([3, 7], np.uint32)
@@ -41,6 +53,7 @@ class Counts:
     """
 
     table: NDArray[np.uint32]  #: [bucket, label]: messages with this feature
+    corrections: NDArray[np.int32]  #: [bucket, contrast]: those of the messages with this feature, added up
     totals: NDArray[np.int64]  #: [label]: messages
     held_out: NDArray[np.int64]  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
 
@@ -49,6 +62,7 @@ class Counts:
         """Return counts of nothing."""
         return cls(
             np.zeros((1 << bits, n_labels), np.uint32),
+            np.zeros((1 << bits, len(contrasts(n_labels))), np.int32),
             np.zeros(n_labels, np.int64),
             np.zeros((len(contrasts(n_labels)), N_BINS, 2), np.int64),
         )
@@ -64,21 +78,28 @@ class Counts:
             return [int(n) for n in self.held_out[0].sum(axis=0)]
         return [int(n) for n in self.held_out[:, :, 1].sum(axis=1)]
 
-    def add(self, buckets: Buckets, label: int, scores: NDArray[np.float32] | None = None) -> None:
-        """Count one message, and the scores it had before."""
-        add(self.table, buckets, label)
-        self._count(label, scores, 1)
+    def copy(self) -> Self:
+        """Return counts that can change without these."""
+        return type(self)(self.table.copy(), self.corrections.copy(), self.totals.copy(), self.held_out.copy())
 
-    def subtract(self, buckets: Buckets, label: int, scores: NDArray[np.float32] | None = None) -> None:
+    def add(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
+        """Count one message, and what was predicted of it."""
+        add(self.table, buckets, label)
+        self._count(buckets, label, held_out, 1)
+
+    def subtract(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Take back one `add` exactly; what was never added raises ValueError and changes nothing."""
         subtract(self.table, buckets, label)
-        self._count(label, scores, -1)
+        self._count(buckets, label, held_out, -1)
 
-    def _count(self, label: int, scores: NDArray[np.float32] | None, sign: int) -> None:
+    def _count(self, buckets: Buckets, label: int, held_out: HeldOut | None, sign: int) -> None:
         self.totals[label] += sign
-        if scores is not None:
-            for i, contrast in enumerate(contrasts(self.n_labels)):
-                self.held_out[i, bin_of(float(scores[i])), int(contrast == label)] += sign
+        if held_out is None:
+            return
+        for i, (contrast, (score, correction)) in enumerate(zip(contrasts(self.n_labels), held_out, strict=True)):
+            self.held_out[i, bin_of(float(score)), int(contrast == label)] += sign
+            if correction:
+                correct(self.corrections, buckets, i, sign * int(correction))
 
 
 def bin_of(score: float) -> int:

@@ -13,56 +13,66 @@ cdef double CLOSE = 1e-6
 cdef double FURTHEST = 30.0  # log-odds beyond which a probability is as good as certain
 
 
-cdef double _probability(double score, double slope, double intercept) noexcept nogil:
-    cdef double z = slope * score + intercept
-    return 1 / (1 + exp(-max(-FURTHEST, min(z, FURTHEST))))
+cdef struct Place:
+    double slope, intercept, height  # how probable the line is, as a logarithm
+    double up[2]  # where it goes uphill
+    double bend[3]  # slope twice, slope and intercept, intercept twice
 
 
-cdef double _height(const double[::1] score, const double[::1] rest, const double[::1] own, double slope,
-                    double intercept, const double[::1] prior, const double[::1] precision, double slips) noexcept nogil:
-    """Σ log(ε + p) over the outcomes, and the prior's logarithm."""
+cdef Place look(const double[::1] score, const double[::1] rest, const double[::1] own, double slope,
+                double intercept, const double[::1] prior, const double[::1] precision, double slips) noexcept nogil:
+    """Σ log(ε + p) over the outcomes and the prior's logarithm, and which way they rise.
+
+    The curvature is that of logistic regression, each outcome counted by the probability that it is no slip: a step is
+    always uphill, though it may be too long.
+    """
     cdef Py_ssize_t i
-    cdef double p, total = 0
+    cdef double p, sure, unsure, surprise, certainty
+    cdef Place at
+    at.slope, at.intercept = slope, intercept
+    at.height = -(precision[0] * (slope - prior[0]) ** 2 + precision[1] * (intercept - prior[1]) ** 2) / 2
+    at.up[0], at.up[1] = -precision[0] * (slope - prior[0]), -precision[1] * (intercept - prior[1])
+    at.bend[0], at.bend[1], at.bend[2] = precision[0], 0, precision[1]
     for i in range(score.shape[0]):
-        p = _probability(score[i], slope, intercept)
-        total += own[i] * log(slips + p) + rest[i] * log(slips + 1 - p)
-    return total - (precision[0] * (slope - prior[0]) ** 2 + precision[1] * (intercept - prior[1]) ** 2) / 2
+        if own[i] == 0 and rest[i] == 0:
+            continue
+        p = 1 / (1 + exp(-max(-FURTHEST, min(slope * score[i] + intercept, FURTHEST))))
+        sure = unsure = 0
+        if own[i] > 0:
+            at.height += own[i] * log(slips + p)
+            sure = own[i] * p / (slips + p)
+        if rest[i] > 0:
+            at.height += rest[i] * log(slips + 1 - p)
+            unsure = rest[i] * (1 - p) / (slips + 1 - p)
+        surprise = sure * (1 - p) - unsure * p
+        certainty = (sure + unsure) * p * (1 - p)
+        at.up[0] += surprise * score[i]
+        at.up[1] += surprise
+        at.bend[0] += certainty * score[i] * score[i]
+        at.bend[1] += certainty * score[i]
+        at.bend[2] += certainty
+    return at
 
 
 def most_probable_line(const double[::1] score, const double[::1] rest, const double[::1] own,
                        const double[::1] prior, const double[::1] precision, double slips):
     """Return slope and intercept, from the prior uphill; a step that would lead down, as the slips make it do, is halved.
 
-    The curvature is that of logistic regression, each outcome counted by the probability that it is no slip: a step is
-    always uphill, though it may be too long.
+    `score[i]` was given to `own[i]` messages of the label and `rest[i]` others.
     """
-    cdef Py_ssize_t i, step
-    cdef double slope = prior[0], intercept = prior[1], p, sure, unsure, surprise, certainty
-    cdef double up0, up1, bend00, bend01, bend11, scale, move0, move1, ahead
-    cdef double height = _height(score, rest, own, slope, intercept, prior, precision, slips)
+    cdef Py_ssize_t step
+    cdef double scale, move0, move1
+    cdef Place ahead, here = look(score, rest, own, prior[0], prior[1], prior, precision, slips)
     with nogil:
         for step in range(STEPS):
-            up0, up1 = -precision[0] * (slope - prior[0]), -precision[1] * (intercept - prior[1])
-            bend00, bend01, bend11 = precision[0], 0, precision[1]
-            for i in range(score.shape[0]):
-                p = _probability(score[i], slope, intercept)
-                sure = own[i] * p / (slips + p)
-                unsure = rest[i] * (1 - p) / (slips + 1 - p)
-                surprise = sure * (1 - p) - unsure * p
-                certainty = (sure + unsure) * p * (1 - p)
-                up0 += surprise * score[i]
-                up1 += surprise
-                bend00 += certainty * score[i] * score[i]
-                bend01 += certainty * score[i]
-                bend11 += certainty
-            scale = bend00 * bend11 - bend01 * bend01
-            move0 = (bend11 * up0 - bend01 * up1) / scale
-            move1 = (bend00 * up1 - bend01 * up0) / scale
-            ahead = _height(score, rest, own, slope + move0, intercept + move1, prior, precision, slips)
-            while ahead < height and max(fabs(move0), fabs(move1)) > CLOSE:
+            scale = here.bend[0] * here.bend[2] - here.bend[1] * here.bend[1]
+            move0 = (here.bend[2] * here.up[0] - here.bend[1] * here.up[1]) / scale
+            move1 = (here.bend[0] * here.up[1] - here.bend[1] * here.up[0]) / scale
+            ahead = look(score, rest, own, here.slope + move0, here.intercept + move1, prior, precision, slips)
+            while ahead.height < here.height and max(fabs(move0), fabs(move1)) > CLOSE:
                 move0, move1 = move0 / 2, move1 / 2
-                ahead = _height(score, rest, own, slope + move0, intercept + move1, prior, precision, slips)
-            slope, intercept, height = slope + move0, intercept + move1, ahead
+                ahead = look(score, rest, own, here.slope + move0, here.intercept + move1, prior, precision, slips)
+            here = ahead
             if max(fabs(move0), fabs(move1)) <= CLOSE:
                 break
-    return slope, intercept
+    return here.slope, here.intercept

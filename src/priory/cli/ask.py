@@ -55,7 +55,8 @@ def explain(
 ) -> None:
     """Show why a message is judged as it is: every part of it, coloured by what it adds.
 
-    Prior and evidence add up exactly to the log-odds. With `--json` all evidence is printed, with its places.
+    Prior and evidence add up exactly to the log-odds: term by term, by section, and by kind of feature. With `--json`
+    all evidence is printed, with its places, and the sums by kind.
 
     **Examples**
 

@@ -11,15 +11,17 @@ if TYPE_CHECKING:
 
 _SHADES: Final = 6
 _MOST_ROWS: Final = 15
+_Row = tuple[tuple[str, ...], float]  # cells, and what they add to the log-odds
 _STYLE: Final = """
-:root { color-scheme: light dark; --for: 192,57,43; --against: 30,132,73; }
+:root { color-scheme: light dark; --for: 192,57,43; --against: 30,132,73; --bar: min(8rem, 18vw); }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .said { color: #fff; padding: .1em .5em; border-radius: .25em; background: #7d6608; }
 .said.spam { background: rgb(var(--for)); } .said.ham { background: rgb(var(--against)); }
 .quiet { opacity: .75; }
 table { border-collapse: collapse; } td, th { padding: .15rem 1rem .15rem 0; text-align: left; vertical-align: top; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; } tr.sum td { font-weight: bold; border-top: 1px solid; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+tr.sum td { font-weight: bold; border-top: 1px solid; }
 .bar { display: inline-block; height: .8em; background: rgb(var(--for)); }
 .bar.against { background: rgb(var(--against)); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 1rem; border: 1px solid #8886; border-radius: .4em; }
@@ -59,17 +61,36 @@ def _headline(verdict: "Verdict") -> str:
 
 
 def _sums(explanation: "Explanation") -> str:
+    """The log-odds added up twice, by section and by kind of feature."""
     verdict = explanation.verdict
-    rows = explanation.sums
-    largest = max(abs(value) for _, value in rows) or 1.0
-    cells = "".join(
-        f'<tr><td>{escape(name)}</td><td class="n">{value:+.3f}</td><td>'
-        f'<span class="bar{"" if value > 0 else " against"}" style="width:{16 * abs(value) / largest:.2f}rem"></span>'
-        "</td></tr>"
-        for name, value in rows
+    sections: list[_Row] = [((name,), value) for name, value in explanation.sums]
+    kinds: list[_Row] = [(("prior", ""), verdict.prior)]
+    kinds += [((kind.name, f"{kind.n_features:,}"), kind.total) for kind in verdict.kinds]
+    largest = max(abs(value) for _, value in (*sections, *kinds)) or 1.0
+    added = (("By section",), sections), (("By kind", "features"), kinds)
+    tables = "".join(_added(titles, rows, largest, verdict.log_odds) for titles, rows in added)
+    return f'<h2>Where the log-odds come from</h2><div class="sides">{tables}</div>'
+
+
+def _added(titles: tuple[str, ...], rows: list[_Row], largest: float, log_odds: float) -> str:
+    """Rows with their sums, and what they add up to."""
+    head = f"<tr>{_cells('th', (*titles, 'sum'))}<th></th></tr>"
+    body = "".join(
+        f"<tr>{_cells('td', (*cells, f'{value:+.3f}'))}<td>{_bar(value, largest)}</td></tr>" for cells, value in rows
     )
-    total = f'<tr class="sum"><td>log-odds</td><td class="n">{verdict.log_odds:+.3f}</td><td></td></tr>'
-    return f"<h2>Where the log-odds come from</h2><table>{cells}{total}</table>"
+    total = ("log-odds", "")[: len(titles)]
+    return f'<table>{head}{body}<tr class="sum">{_cells("td", (*total, f"{log_odds:+.3f}"))}<td></td></tr></table>'
+
+
+def _cells(tag: str, texts: tuple[str, ...]) -> str:
+    """A name and numbers."""
+    numbers = "".join(f'<{tag} class="n">{number}</{tag}>' for number in texts[1:])
+    return f"<{tag}>{escape(texts[0])}</{tag}>{numbers}"
+
+
+def _bar(value: float, largest: float) -> str:
+    side = "bar" if value > 0 else "bar against"
+    return f'<span class="{side}" style="width:calc({abs(value) / largest:.3f}*var(--bar))"></span>'
 
 
 def _sides(verdict: "Verdict") -> str:

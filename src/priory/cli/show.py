@@ -4,6 +4,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rich.columns import Columns
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -23,7 +24,9 @@ _SHADES_FOR: Final = ("", "#ffffff on #5a2420", "#ffffff on #842c24", "#ffffff o
 _SHADES_AGAINST: Final = ("", "#ffffff on #1d4a2e", "#ffffff on #1f6b3d", "#ffffff on #1e8449")
 _MOST_LINES: Final = 24
 _MOST_ROWS: Final = 8
-_BAR: Final = 24
+_BAR: Final = 10
+
+_Row = tuple[tuple[str, ...], float]  # cells, and what they add to the log-odds
 
 
 def show(explanation: "Explanation", console: Console | None = None) -> None:
@@ -61,15 +64,27 @@ def _costs(verdict: "Verdict") -> Text:
     return line
 
 
-def _sums(explanation: "Explanation") -> Table:
-    """Prior and sections with their sums: they add up to the log-odds."""
+def _sums(explanation: "Explanation") -> Columns:
+    """The log-odds added up twice, by section and by kind of feature: side by side where there is room."""
     verdict = explanation.verdict
-    rows = explanation.sums
-    largest = max(abs(value) for _, value in rows)
-    table = Table.grid(padding=(0, 2))
-    for name, value in rows:
-        table.add_row(name, Text(f"{value:+.3f}", justify="right"), _bar(value, largest))
-    table.add_row(Text("log-odds", "bold"), Text(f"{verdict.log_odds:+.3f}", "bold", justify="right"), "")
+    sections: list[_Row] = [((name,), value) for name, value in explanation.sums]
+    kinds: list[_Row] = [(("prior", ""), verdict.prior)]
+    kinds += [((kind.name, f"{kind.n_features:,}"), kind.total) for kind in verdict.kinds]
+    largest = max(abs(value) for _, value in (*sections, *kinds))
+    added = (("by section",), sections), (("by kind", "features"), kinds)
+    return Columns([_added(titles, rows, largest, verdict.log_odds) for titles, rows in added], padding=(1, 3))
+
+
+def _added(titles: tuple[str, ...], rows: list[_Row], largest: float, log_odds: float) -> Table:
+    """Rows with their sums, and what they add up to."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column(titles[0], no_wrap=True)
+    for title in (*titles[1:], "sum"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, width=_BAR)
+    for cells, value in rows:
+        table.add_row(*cells, f"{value:+.3f}", _bar(value, largest))
+    table.add_row(*("log-odds", "")[: len(titles)], f"{log_odds:+.3f}", "", style="bold")
     return table
 
 

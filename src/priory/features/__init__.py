@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from priory.features.attachments import attachments
 from priory.features.facts import facts
 from priory.features.found import Found
-from priory.features.grams import header_grams, text_grams
+from priory.features.grams import header_grams, source_grams
 from priory.features.hashing import distinct, keyed, kind_seed
 from priory.features.header_words import header_words
 from priory.features.links import links
@@ -30,7 +30,7 @@ from priory.message import Message
 __all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"]
 
 #: Changes whenever the same message would give other buckets: a journal of another version cannot be added to.
-VERSION: Final = 1
+VERSION: Final = 2
 
 Find = Callable[[Sections, int, int], Iterator[Found]]
 
@@ -44,7 +44,7 @@ _FINDERS: Final[dict[str, Find]] = {
     "link": links,
     "markup": markup,
     "attachment": attachments,
-    "gram": text_grams,
+    "source-gram": source_grams,
     "header-gram": header_grams,
 }
 #: All kinds, in the order in which a journal stores them; a new kind is added at the end.

@@ -13,9 +13,8 @@ from priory.features.sections import Section, Sections
 
 LENGTH: Final = 6
 ONE_IN: Final = 2
-MOST_HEADERS: Final = 3_000
+MOST: Final = 3_000  #: bytes of headers and source together: what comes first says most
 MOST_PART_HEADERS: Final = 500
-MOST_TEXT: Final = 3_000
 
 
 def _find(section: Section, most: int, seed: int, bits: int) -> Found:
@@ -27,12 +26,12 @@ def _find(section: Section, most: int, seed: int, bits: int) -> Found:
     return Found(section, buckets, starts, starts + LENGTH, value)
 
 
-def text_grams(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
-    """Find n-grams of the visible text."""
-    yield _find(sections.text, MOST_TEXT, seed, bits)
+def source_grams(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+    """Find n-grams of the text with its markup: the headers come first, this has the room that they leave."""
+    yield _find(sections.source, max(MOST - len(sections.headers.shown), 0), seed, bits)
 
 
 def header_grams(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
     """Find n-grams of the headers, those of the parts included: how a mail was made and which way it came."""
-    yield _find(sections.headers, MOST_HEADERS, seed, bits)
+    yield _find(sections.headers, MOST, seed, bits)
     yield _find(sections.part_headers, MOST_PART_HEADERS, seed, bits)

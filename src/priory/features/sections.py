@@ -15,6 +15,7 @@ from priory.message import Link, Message
 MOST_HEADER: Final = 400  #: bytes of one header: long ones are signatures and routes
 MOST_HEADERS: Final = 6_000
 MOST_TEXT: Final = 12_000
+MOST_SOURCE: Final = 3_000
 MOST_LINK: Final = 200
 MOST_LINKS: Final = 50
 
@@ -74,6 +75,15 @@ class Sections:
         """The visible text."""
         text = squeeze(self.message.text.encode("utf-8", "replace"))
         return section("text", text[: MOST_TEXT + 4].decode("utf-8", "replace"), MOST_TEXT)
+
+    @cached_property
+    def source(self) -> Section:
+        """The text with its markup; where there is none, it is the visible text."""
+        parts = self.message.texts
+        if not any(part.source is not part.text for part in parts):
+            return self.text
+        source = squeeze("\n".join(part.source for part in parts).encode("utf-8", "replace"))
+        return section("source", source[: MOST_SOURCE + 4].decode("utf-8", "replace"), MOST_SOURCE)
 
     @cached_property
     def distinct_links(self) -> tuple[Link, ...]:

@@ -14,7 +14,7 @@ class Lesson:
     digest: bytes
     label: str
     features: bytes
-    held_out: bytes | None = None  #: the scores it had just before it was learned, if there were any
+    held_out: bytes | None = None  #: what was predicted of it just before it was learned, if anything was
     user: str = ""
     source: str = ""
     sender: str = ""

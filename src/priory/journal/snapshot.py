@@ -8,10 +8,12 @@ is not used, and the counts are built from the journal instead.
 
 import hashlib
 import json
+import math
 import mmap
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,7 @@ from priory.bayes import Counts
 from priory.bayes.counts import N_BINS, contrasts
 from priory.journal.lesson import JournalError
 
-_MAGIC: Final = b"priory counts 1\n"
+_MAGIC: Final = b"priory counts 2\n"
 _HEAD_BYTES: Final = 4096
 
 
@@ -39,7 +41,8 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
 
     The bytes depend on what was learned alone.
     """
-    arrays = [memoryview(array.data).cast("B") for array in (counts.totals, counts.held_out, counts.table)]
+    parts = (counts.totals, counts.held_out, counts.table, counts.corrections)
+    arrays = [memoryview(array.data).cast("B") for array in parts]
     digest = hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in arrays)).hexdigest()
     fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.table)}
     head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
@@ -78,13 +81,16 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
 
 
 def _mapped_counts(mapped: mmap.mmap, n_labels: int, bits: int) -> Counts | None:
-    """Return the three arrays of a mapped snapshot, where they lie; None if they are not all there."""
-    shape = (len(contrasts(n_labels)), N_BINS, 2)
-    sizes = [8 * n_labels, 8 * shape[0] * shape[1] * 2, 4 * n_labels << bits]
+    """Return the arrays of a mapped snapshot, where they lie; None if they are not all there."""
+    n_contrasts = len(contrasts(n_labels))
+    shapes = [(n_labels,), (n_contrasts, N_BINS, 2), (1 << bits, n_labels), (1 << bits, n_contrasts)]
+    dtypes = [np.dtype(kind) for kind in (np.int64, np.int64, np.uint32, np.int32)]
+    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, dtypes, strict=True)]
     if len(mapped) != _HEAD_BYTES + sum(sizes):
         return None
-    at = _HEAD_BYTES
-    totals = np.frombuffer(mapped, np.int64, n_labels, at)
-    held_out = np.frombuffer(mapped, np.int64, sizes[1] // 8, at + sizes[0]).reshape(shape)
-    table = np.frombuffer(mapped, np.uint32, n_labels << bits, at + sizes[0] + sizes[1]).reshape(-1, n_labels)
-    return Counts(table, totals, held_out)
+    starts = accumulate(sizes, initial=_HEAD_BYTES)
+    totals, held_out, table, corrections = (
+        np.frombuffer(mapped, dtype, math.prod(shape), start).reshape(shape)
+        for shape, dtype, start in zip(shapes, dtypes, starts, strict=False)
+    )
+    return Counts(table, corrections, totals, held_out)

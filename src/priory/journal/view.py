@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priory.bayes import Counts
+from priory.bayes.counts import HELD_OUT, HeldOut
 from priory.journal.lesson import Change, JournalError
 from priory.journal.snapshot import load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
@@ -103,24 +103,24 @@ class View:
             raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
 
     def _apply(self, change: Change) -> None:
-        buckets, scores = self._read(change)
-        (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), scores)
+        buckets, held_out = self._read(change)
+        (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), held_out)
         self.generation += 1
 
-    def _read(self, change: Change) -> tuple[Buckets, NDArray[np.float32] | None]:
+    def _read(self, change: Change) -> tuple[Buckets, HeldOut | None]:
         try:
             buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
-            scores = None if change.held_out is None else np.frombuffer(change.held_out, np.float32)
+            held_out = None if change.held_out is None else np.frombuffer(change.held_out, HELD_OUT)
         except ValueError:
             raise JournalError(
                 f"{self._journal.path} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
-        # Scores from when there were fewer or more labels are answers to another question.
-        return buckets, scores if scores is not None and len(scores) == len(self.counts.held_out) else None
+        # Predictions from when there were fewer or more labels are answers to another question.
+        return buckets, held_out if held_out is not None and len(held_out) == len(self.counts.held_out) else None
 
-    def add(self, buckets: Buckets, label: str, scores: NDArray[np.float32] | None) -> None:
+    def add(self, buckets: Buckets, label: str, held_out: HeldOut | None) -> None:
         """Let one lesson come whose features are at hand."""
-        self.counts.add(buckets, self._label(label), scores)
+        self.counts.add(buckets, self._label(label), held_out)
         self.generation += 1
 
     def _label(self, label: str) -> int:

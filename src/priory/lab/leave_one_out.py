@@ -2,7 +2,7 @@
 
 Any other classifier is fitted anew for each message. The filter forgets: take the message out of the counts, and its
 near-copies with it, score it, put all back. What is left out is left out wholly, what it contributed to calibration
-included.
+and its own corrections included; the predictions that others got when they were learned stay as they were.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.bayes import Counts
+from priory.bayes.counts import HELD_OUT, HeldOut
 from priory.features import Features, unpacked
 from priory.filter import Filter, Options
 from priory.journal import Lesson
@@ -65,8 +65,7 @@ def _require_others(mail: Mail, labels: tuple[str, ...], groups: NDArray[np.int6
 
 
 def _left_out(filter_: Filter, options: Options, groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    known = filter_.counts
-    counts = Counts(known.table.copy(), known.totals.copy(), known.held_out.copy())
+    counts = filter_.counts.copy()
     lessons = sorted(filter_.journal.lessons(), key=lambda lesson: lesson.digest)  # the digest is the row's number
     logs = np.empty((len(lessons), len(options.labels)))
     by_group = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.unique(groups, return_counts=True)[1])[:-1])
@@ -88,9 +87,9 @@ class _Taken(NamedTuple):
 
     features: Features
     label: int
-    held_out: NDArray[np.float32] | None
+    held_out: HeldOut | None
 
     @classmethod
     def of(cls, lesson: Lesson, bits: int, labels: tuple[str, ...]) -> Self:
-        held_out = None if lesson.held_out is None else np.frombuffer(lesson.held_out, np.float32)
+        held_out = None if lesson.held_out is None else np.frombuffer(lesson.held_out, HELD_OUT)
         return cls(unpacked(lesson.features, bits), labels.index(lesson.label), held_out)

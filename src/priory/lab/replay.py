@@ -1,14 +1,14 @@
 """Replay mail as it came: score each message, then learn it, in order; TREC's protocol for spam filters.
 
 Every score is a prediction about mail that was not known yet, so all of it is a test, and nothing is lost to training.
-`Feedback` says what becomes known of the labels, and when. What is judged is always the truth, never the label that was
-taught. (Cormack and Lynam, TREC 2005 Spam Track Overview.)
+`Feedback` says what becomes known of the labels, and when; with `FewLessons` it ends before the first score. What is
+judged is always the truth, never the label that was taught. (Cormack and Lynam, TREC 2005 Spam Track Overview.)
 """
 
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
@@ -72,10 +72,27 @@ def replay(
     """
     with ExitStack() as stack:
         opened = {name: stack.enter_context(make()) for name, make in learners.items()}
-        course = _Course(opened, labels, feedback or Feedback(), checkpoint or Checkpoint())
-        for example in examples:
-            course.take(example)
+        feedback = feedback or Feedback()
+        course = _Course(opened, labels, feedback, checkpoint or Checkpoint())
+        mail = _known(examples, labels)
+        if feedback.few is None:
+            for example in mail:
+                course.take(example)
+        else:
+            for example, is_lesson in feedback.few.parts(mail, labels):
+                (course.teach if is_lesson else course.judge)(example)
         return course.runs()
+
+
+def _known(examples: Iterable[Example], labels: tuple[str, ...]) -> Iterator[Example]:
+    """Pass messages on that have a label the models know; any other is an error."""
+    for example in examples:
+        if example.label not in labels:
+            raise LabError(
+                f"{example.name} has the label {example.label!r}, which is none of {', '.join(labels)}: name all "
+                "labels in priory.toml, or leave the message out"
+            )
+        yield example
 
 
 class _Course:
@@ -100,28 +117,37 @@ class _Course:
 
     def take(self, example: Example) -> None:
         """Score one message, and learn the one whose label is due."""
-        if example.label not in self._labels:
-            raise LabError(
-                f"{example.name} has the label {example.label!r}, which is none of {', '.join(self._labels)}: name all "
-                "labels in priory.toml, or leave the message out"
-            )
+        self._score(example)
+        self._waiting.append((example, self._tell(example.label)))
+        if len(self._waiting) > self._feedback.delay:
+            self._learn(*self._waiting.popleft())
+        self._save_at_times()
+
+    def teach(self, example: Example) -> None:
+        """Learn one message that is not judged."""
+        self._seen.update(example.message.digest + example.label.encode())
+        self._learn(example, self._tell(example.label))
+
+    def judge(self, example: Example) -> None:
+        """Score one message that is not learned."""
+        self._score(example)
+        self._save_at_times()
+
+    def _score(self, example: Example) -> None:
         for name, learner in self._learners.items():
             if len(self._so_far[name].logs) <= len(self._names):  # else it was scored before an interruption
-                self._score(learner, example, self._so_far[name])
+                self._predict(learner, example, self._so_far[name])
         self._seen.update(example.message.digest + example.label.encode())
         self._texts.append(text_columns(example.message.features))
         self._names.append(example.name)
         self._truth.append(self._labels.index(example.label))
         if example.raw is not None:
             self._sample.offer(example.raw)
-        self._waiting.append((example, self._tell(example.label)))
-        if len(self._waiting) > self._feedback.delay:
-            self._learn(*self._waiting.popleft())
-        if len(self._names) % CHECKPOINT_EVERY == 0:
-            self._save()
 
-    def _save(self) -> None:
+    def _save_at_times(self) -> None:
         """Write down what there is; what was written before must be about the same messages."""
+        if len(self._names) % CHECKPOINT_EVERY:
+            return
         n, seen = len(self._names), self._seen.hexdigest()
         for so_far in self._so_far.values():
             if so_far.n_seen == n and so_far.seen != seen:
@@ -133,7 +159,7 @@ class _Course:
                 so_far.n_seen, so_far.seen = n, seen
         self._checkpoint.save(self._so_far)
 
-    def _score(self, learner: Learner, example: Example, so_far: SoFar) -> None:
+    def _predict(self, learner: Learner, example: Example, so_far: SoFar) -> None:
         start = time.perf_counter()
         logs = learner.log_probabilities(example.message)
         so_far.seconds_predicting += time.perf_counter() - start
@@ -146,9 +172,9 @@ class _Course:
         if label is None:
             return
         for name, learner in self._learners.items():
-            so_far, start = self._so_far[name], time.perf_counter()
+            so_far, start, n_resumed = self._so_far[name], time.perf_counter(), self._n_resumed[name]
             learner.learn(example.message, label)
-            if len(self._names) > self._n_resumed[name]:  # else the time was counted before an interruption
+            if n_resumed == 0 or len(self._names) > n_resumed:  # else the time was counted before an interruption
                 so_far.seconds_learning += time.perf_counter() - start
 
     def runs(self) -> list[Run]:

@@ -29,11 +29,12 @@ _ENDLESS_NUMBER = re.compile("&#[0-9]{4000,};?")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text part, as a person sees it: HTML without its markup."""
+    """One text part, as a person sees it, HTML without its markup; and its source, which for plain text is the same."""
 
     content_type: str
     charset: str | None
     text: str
+    source: str
 
 
 class Link(NamedTuple):
@@ -185,9 +186,10 @@ class _Reading:
             self.defects.append("too much text")
             data = _whole_words(data[:room])
         charset = " ".join(part.parameters.get("charset", "").split()) or None
-        text, lie = decode(data, charset)
+        source, lie = decode(data, charset)
         self.defects.extend(filter(None, (defect, lie)))
-        self.texts.append(Text(part.content_type, charset, self.visible(part.content_type, text)))
+        text = self.visible(part.content_type, source)
+        self.texts.append(Text(part.content_type, charset, text, source if part.content_type == "text/html" else text))
 
     def visible(self, content_type: str, text: str) -> str:
         if content_type == "text/html":

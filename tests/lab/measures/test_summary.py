@@ -29,6 +29,7 @@ from priory.lab.predictions import Predictions
 OF_TWO = [
     "1-ROCA%",
     "h=0.1%",
+    "h=0.5%",
     "lam%",
     "ham lost %",
     "spam missed %",
@@ -52,6 +53,7 @@ def test_of_two_classes_every_figure_is_there_in_its_order():
     assert list(found.figures.values()) == [
         one_minus_roca(seen),
         missed_at(seen).times(100),
+        missed_at(seen, lost=0.005).times(100),
         lam(seen).times(100),
         shares.false_positive_rate.times(100),
         shares.false_negative_rate.times(100),

@@ -64,6 +64,12 @@ def test_nobody_knows_from_a_hundred_ham_what_is_missed_at_one_in_a_thousand():
     assert missed_at(many).high < 0.06
 
 
+def test_five_in_a_thousand_can_be_told_from_less_ham_than_one_in_a_thousand():
+    thousand = with_probabilities([0.1] * 1000, [0.9] * 100)
+    assert missed_at(thousand).high == pytest.approx(1)
+    assert missed_at(thousand, 0.005).high < 0.06
+
+
 @pytest.mark.parametrize(("n_ham", "n_spam", "lost"), [(4000, 300, 0.001), (200, 200, 0.05)])
 def test_the_interval_of_what_is_missed_covers_as_often_as_it_says(n_ham: int, n_spam: int, lost: float):
     random = np.random.default_rng(3)

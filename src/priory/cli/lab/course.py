@@ -61,11 +61,11 @@ def replayed(
     is_resumed = any(kept.load_so_far(name).n_seen for name in models)
     seen, start = _Seen(), time.perf_counter()
     with bench.progress("replaying", found.n_messages) as progressed:
-        read = found.read(bench.jobs)
-        mail = seen.noted(read if found.in_order else in_order(read))
         learners = {name: partial(learner_named, name, options) for name in models}
         checkpoint = Checkpoint(kept.load_so_far, kept.save_so_far)
-        runs = replay(counted(mail, progressed), learners, options.labels, feedback, checkpoint)
+        mail = counted(seen.noted(_as_it_came(found, bench.jobs)), progressed)
+        runs = replay(mail, learners, options.labels, feedback, checkpoint)
+        del mail  # a replay with few lessons leaves the rest unread: whoever reads ahead may stop
     seconds = time.perf_counter() - start
     subject = Subject(found.name, options.costs, seen.warnings(), mail_digest(seen.digests, seen.labels))
     is_usual = feedback == Feedback(seed=feedback.seed)  # worse on purpose is no model that was tried
@@ -77,8 +77,13 @@ def replayed(
     return report, {"messages": len(seen.labels), "seconds": seconds, "messages_per_second": speed}
 
 
+def _as_it_came(found: Source, jobs: int) -> Iterable[Example]:
+    read = found.read(jobs)
+    return read if found.in_order else in_order(read)
+
+
 def reweighted(found: Source, weights: Sequence[str]) -> Source:
-    """Give kinds of features other weights, from texts such as `gram=0`."""
+    """Give kinds of features other weights, from texts such as `source-gram=0`."""
     changed = dict(found.options.weights)
     for given in weights:
         kind, _, weight = given.partition("=")

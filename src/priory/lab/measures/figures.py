@@ -43,6 +43,7 @@ def summary(predictions: Predictions, costs: Costs | None = None, seed: int = 0)
     ...     print(f"{name:16} {figure.estimate:.3f}")
     1-ROCA%          6.250
     h=0.1%           25.000
+    h=0.5%           25.000
     lam%             30.000
     ham lost %       0.000
     spam missed %    0.000
@@ -75,6 +76,7 @@ def _of_two(predictions: Predictions, table: Confusion) -> dict[str, Interval]:
     return {
         "1-ROCA%": one_minus_roca(predictions),
         "h=0.1%": missed_at(predictions).times(100),
+        "h=0.5%": missed_at(predictions, 0.005).times(100),
         "lam%": lam(predictions).times(100),
         f"{first} lost %": found.false_positive_rate.times(100),
         f"{second} missed %": found.false_negative_rate.times(100),

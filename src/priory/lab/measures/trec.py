@@ -1,8 +1,9 @@
 r"""The three figures by which TREC's spam track compared filters, so that a result can be set beside the literature.
 
 **1-ROCA%** is how often, in percent, a random spam ranks below a random ham. **h** is the share of spam that is missed
-where the threshold loses a given share of the ham, a tenth of a percent. **lam%** averages both errors at one threshold
-on the scale of their log-odds, so that halving either improves it equally:
+where the threshold loses a given share of the ham: a tenth of a percent, or half, for which less mail will do.
+**lam%** averages both errors at one threshold on the scale of their log-odds, so that halving either improves it
+equally:
 
 $$ \text{lam} = \operatorname{logit}^{-1}\left(\tfrac12 \operatorname{logit}(\text{ham lost})
    + \tfrac12 \operatorname{logit}(\text{spam missed})\right) $$

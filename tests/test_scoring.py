@@ -1,0 +1,100 @@
+"""What a lesson leaves behind beside its counts, and what forgetting takes back."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from priory.bayes.counts import HELD_OUT
+from priory.decision import Costs
+from priory.demo import Drawn, draw
+from priory.features import Spec
+from priory.filter import Filter, Options
+from priory.verdict import Verdict
+
+SMALL = Options(spec=Spec(bits=14))
+MAIL = list(draw(260, seed=5))
+
+
+def taught(home: Path, mail: list[Drawn], options: Options = SMALL) -> Filter:
+    filter_ = Filter.open(home, options)
+    for drawn in mail:
+        filter_.learn(drawn.raw, drawn.label)
+    return filter_
+
+
+def corrections(filter_: Filter) -> list[int]:
+    rows = (lesson.held_out for lesson in filter_.journal.lessons())
+    return [int(np.frombuffer(row, HELD_OUT)["correction"][0]) if row else 0 for row in rows]
+
+
+def test_corrections_fade_as_lessons_surprise_less_and_point_to_the_label(tmp_path: Path) -> None:
+    with taught(tmp_path, MAIL) as filter_:
+        left = corrections(filter_)
+        labels = [lesson.label for lesson in filter_.journal.lessons()]
+    assert np.abs(left[10:70]).mean() > 1.5 * np.abs(left[-60:]).mean() > 0
+    assert all(each >= 0 if label == "spam" else each <= 0 for each, label in zip(left, labels, strict=True))
+
+
+def test_one_by_one_or_in_bulk_lessons_leave_the_same_corrections(tmp_path: Path) -> None:
+    with taught(tmp_path / "one", MAIL) as one, Filter.open(tmp_path / "many", SMALL) as many:
+        for _ in many.learn_many([(drawn.raw, drawn.label, "") for drawn in MAIL], group=37):
+            pass
+        assert corrections(one) == corrections(many)
+        assert np.array_equal(one.counts.corrections, many.counts.corrections)
+
+
+def test_after_forgetting_the_corrections_are_those_of_the_lessons_that_are_left(tmp_path: Path) -> None:
+    with taught(tmp_path, MAIL) as filter_:
+        before = filter_.counts.corrections.copy()
+        gone = [i for i, each in enumerate(corrections(filter_)) if each][:20]
+        for i in gone:
+            assert filter_.forget(MAIL[i].raw) == MAIL[i].label
+        after = filter_.counts.corrections.copy()
+        assert (after != before).any()
+        filter_.rebuild()
+        assert np.array_equal(filter_.counts.corrections, after)
+        for lesson in list(filter_.journal.lessons()):
+            filter_.forget(lesson.digest)
+        assert not filter_.counts.corrections.any()
+
+
+def test_a_label_turned_round_takes_its_correction_with_it(tmp_path: Path) -> None:
+    with taught(tmp_path, MAIL[:-1]) as filter_:
+        before, said = filter_.counts.copy(), filter_.check(MAIL[-1].raw)
+        filter_.learn(MAIL[-1].raw, "ham")
+        filter_.learn(MAIL[-1].raw, "spam")
+        filter_.forget(MAIL[-1].raw)
+        assert np.array_equal(filter_.counts.corrections, before.corrections)
+        assert filter_.check(MAIL[-1].raw).log_odds == pytest.approx(said.log_odds, abs=1e-12)
+
+
+def surest(filter_: Filter) -> tuple[Drawn, Verdict]:
+    """The message that is most surely spam."""
+    said = [(drawn, filter_.check(drawn.raw)) for drawn in draw(60, seed=77)]
+    return max(said, key=lambda pair: pair[1].log_odds)
+
+
+def test_what_is_surely_mislabelled_corrects_less_than_what_was_unclear(tmp_path: Path) -> None:
+    with taught(tmp_path, MAIL) as filter_:
+        drawn, verdict = surest(filter_)
+        filter_.learn(drawn.raw, "ham")
+        wrong = abs(corrections(filter_)[-1])
+        unclear = max(abs(each) for each in corrections(filter_))
+    assert verdict.probability > 0.97
+    assert wrong < unclear
+
+
+def test_with_three_labels_a_lesson_corrects_each_of_the_three_questions(tmp_path: Path) -> None:
+    costs = Costs(("ham", "spam", "newsletter"), ((0, 9, 9), (9, 0, 9), (9, 9, 0)))
+    named = [Drawn(d.raw, "newsletter" if i % 3 == 0 else d.label) for i, d in enumerate(MAIL[:150])]
+    with taught(tmp_path, named, Options(costs, Spec(bits=14))) as filter_:
+        assert filter_.counts.corrections.shape == (1 << 14, 3)
+        assert filter_.counts.corrections.any(axis=0).all()
+        for lesson in filter_.journal.lessons():
+            left = np.frombuffer(lesson.held_out or b"", HELD_OUT)["correction"]
+            for contrast, each in zip(costs.labels, left, strict=bool(len(left))):
+                assert each >= 0 if contrast == lesson.label else each <= 0
+        after = filter_.counts.corrections.copy()
+        filter_.rebuild()
+        assert np.array_equal(filter_.counts.corrections, after)
