@@ -184,13 +184,31 @@ def test_examples_know_their_thread_and_their_time():
     assert np.isnan(undated.time)
 
 
+#: What docs/accuracy.md says, and a little room for processors that round otherwise.
+MEASURED = {
+    "trec07p/full/index": {
+        "1-ROCA%": 0.0112, "h=0.1%": 0.41, "lam%": 0.18, "ECE%": 0.10,
+        "ham lost %": 0.06, "spam missed %": 0.07, "unsure %": 0.60,
+    },
+    "spamassassin/index": {"1-ROCA%": 0.060, "h=0.1%": 10.6, "lam%": 1.1, "ECE%": 0.65, "ham lost %": 0.15},
+}  # fmt: skip
+
+
 @pytest.mark.corpora
-@pytest.mark.parametrize(
-    ("index", "most_1_roca", "most_error"),
-    [("trec07p/full/index", 0.015, 1.0), ("spamassassin/index", 0.11, 1.0)],
-)
-def test_the_filter_ranks_and_is_calibrated_on_real_mail(index, most_1_roca, most_error, corpora: Path):
+@pytest.mark.parametrize("index", MEASURED)
+def test_the_filter_is_as_accurate_on_real_mail_as_documented(index, corpora: Path):
     [run] = replay(examples(read_index(corpora / index), OPTIONS.spec, jobs=2), FILTER, OPTIONS.labels)
     figures = summary(run.predictions, Costs()).figures
-    assert figures["1-ROCA%"].estimate <= most_1_roca
-    assert figures["ECE%"].estimate <= most_error
+    assert {
+        name: figures[name].estimate for name, most in MEASURED[index].items() if figures[name].estimate > most
+    } == {}
+
+
+@pytest.mark.corpora
+def test_wrong_labels_do_not_ruin_the_filter(corpora: Path):
+    """One label in ten is wrong; what is judged is the truth."""
+    mail = examples(read_index(corpora / "spamassassin/index"), OPTIONS.spec, jobs=2)
+    [run] = replay(mail, FILTER, OPTIONS.labels, Feedback(flipped=0.1))
+    figures = summary(run.predictions, Costs()).figures
+    assert figures["1-ROCA%"].estimate <= 0.5
+    assert figures["ham lost %"].estimate <= 0.05
