@@ -213,7 +213,7 @@ def test_counting_outside_of_the_table_is_refused(bucket, label):
         lambda: correct(steps, as_buckets(bucket), label, 1),
         lambda: terms(counts, steps, as_buckets(bucket), np.array([0, 1]), np.ones(1), table, 0.5, label, 0, 0.0, 0.1),
     ):
-        with pytest.raises(IndexError, match=f"bucket {bucket} or label {label} is not in a table of 16 × 2"):
+        with pytest.raises(IndexError, match=f"bucket {bucket} or column {label} is not in a table of 16 × 2"):
             act()
 
 

@@ -1,5 +1,6 @@
 """What is learned stays, in its order and for its owner; what cannot be compared yet is scored later."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,15 +21,17 @@ MAIL = list(draw(160, seed=5))
 def test_teaching_one_folder_after_the_other_calibrates_as_well_as_mixed_mail(tmp_path: Path) -> None:
     mail = list(draw(1400, seed=4))
     folders = sorted(mail[:600], key=lambda drawn: drawn.label)
-    wrong = {}
+    wrong, loss = {}, {}
     for order, lessons in {"mixed": mail[:600], "by folder": folders}.items():
         with Filter.open(tmp_path / order, SMALL) as filter_:
             list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in lessons))
             filter_.learn(mail[600].raw, mail[600].label)
             assert min(filter_._memory.view.counts.n_scored()) >= 100
-            said = [(filter_.check(drawn.raw).label, drawn.label) for drawn in mail[700:]]
-        wrong[order] = sum(label not in (truth, UNSURE) for label, truth in said)
+            said = [(filter_.check(drawn.raw), drawn.label) for drawn in mail[700:]]
+        wrong[order] = sum(verdict.label not in (truth, UNSURE) for verdict, truth in said)
+        loss[order] = -sum(math.log(verdict.probabilities[truth]) for verdict, truth in said) / len(said)
     assert wrong["by folder"] <= wrong["mixed"] + 5
+    assert loss["by folder"] <= 2.5 * loss["mixed"]
 
 
 def test_learning_what_is_known_changes_nothing_at_the_edge_of_comparison(tmp_path: Path) -> None:
@@ -124,3 +127,45 @@ def test_a_journal_with_the_labels_in_another_order_is_not_merged(tmp_path: Path
             filter_.merge(journal)
         journal.close()
         assert filter_.stats().changes == 0
+
+
+def test_lessons_are_scored_anew_once_a_third_label_is_taught(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, SMALL) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:100]))
+    three = Options(Costs(("ham", "spam", "newsletter"), ((0, 9, 9), (9, 0, 9), (9, 9, 0))), Spec(bits=16))
+    with Filter.open(tmp_path, three) as filter_:
+        for drawn in MAIL[100:130]:
+            filter_.learn(drawn.raw, "newsletter")
+        scored = filter_.stats().scored
+        assert min(scored.values()) >= 10, scored
+        before = filter_.counts.copy()
+        filter_.rebuild()
+        assert filter_.counts.held_out.tolist() == before.held_out.tolist()
+    with Filter.open(tmp_path, SMALL.__class__(three.costs, SMALL.spec)) as filter_:
+        assert filter_.journal.labels() == ["ham", "spam", "newsletter"]
+
+
+def test_a_label_that_was_left_out_for_a_while_keeps_its_place(tmp_path: Path) -> None:
+    def of(*labels: str) -> Options:
+        return Options(Costs(labels, tuple(tuple(0 if i == j else 9 for j in labels) for i in labels)), Spec(bits=16))
+
+    with Filter.open(tmp_path, of("ham", "spam", "newsletter")) as filter_:
+        filter_.learn(MAIL[0].raw, "newsletter")
+        filter_.forget(MAIL[0].raw)
+    with Filter.open(tmp_path, of("ham", "spam")) as filter_:
+        filter_.learn(MAIL[0].raw, "ham")
+    with pytest.raises(JournalError, match="was taught with the labels ham, spam, newsletter: name these first"):
+        Filter.open(tmp_path, of("ham", "spam", "phishing"))
+
+
+def test_one_pattern_of_a_person_counts_and_forty_do_not_drown_the_rest(tmp_path: Path) -> None:
+    moved = []
+    for n in (1, 40):
+        patterns = {f"mine {i}": "jackpot" for i in range(n)}
+        with Filter.open(tmp_path / str(n), Options(spec=Spec(bits=16, patterns=patterns))) as filter_:
+            for drawn in MAIL[:100]:
+                mark = b"\njackpot\n" if drawn.label == "spam" else b""
+                filter_.learn(drawn.raw + mark, drawn.label)
+            kinds = {kind.name: kind.total for kind in filter_.check(MAIL[120].raw + b"\njackpot\n").kinds}
+            moved.append(kinds["pattern"])
+    assert 0.5 < moved[0] < moved[1] < 6 * moved[0]

@@ -28,7 +28,7 @@ def invented() -> Report:
     inbox = (Labelled(drawn.raw, drawn.label, f"inbox:{i}") for i, drawn in enumerate(draw(4000, seed=1)))
     learners = {name: partial(learner_named, name, options) for name in ("filter", "multinomial", "logistic")}
     runs = replay(examples(inbox, options.spec), learners, options.labels)
-    lines = trust_lines(best_first(runs), len(runs))
+    lines = trust_lines(best_first(runs))
     return Report.of(runs, Costs(), title="An invented inbox", lines=lines)
 
 

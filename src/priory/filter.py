@@ -37,8 +37,10 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "attachment": 1.0,
     "source-gram": 0.5,
     "header-gram": 1.1,
-    "pattern": 15.0,
+    "pattern": 1.0,
 }
+DAMPING: Final = 60.0
+DAMPING_OF_PATTERNS: Final = 3.0  #: a person chose them, so a single one counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class Options:
     @property
     def model(self) -> PresenceBayes:
         """How the counts are read."""
-        return PresenceBayes(tuple(self.weights[kind] for kind in KINDS), self.smoothing)
+        damping = tuple(DAMPING_OF_PATTERNS if kind == "pattern" else DAMPING for kind in KINDS)
+        return PresenceBayes(tuple(self.weights[kind] for kind in KINDS), self.smoothing, damping)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buck
     for i in range(buckets.shape[0]):
         largest = max(largest, buckets[i])
     if buckets.shape[0] and largest >= rows or not 0 <= column < columns:
-        raise IndexError(f"bucket {largest} or label {column} is not in a table of {rows} × {columns}")
+        raise IndexError(f"bucket {largest} or column {column} is not in a table of {rows} × {columns}")
     return 0
 
 

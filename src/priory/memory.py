@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import HeldOut
+from priory.bayes.counts import HELD_OUT, HeldOut
 from priory.features import VERSION, Features, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
@@ -138,15 +138,18 @@ class Memory:
         change = self.journal.forget(lesson.digest, user) if was else None
         if change:
             self.view.apply(change)
-        self._append(replace(lesson, user=user), features, scored=self._is_in_turn(lesson.label))
+        predicted = self._predicted(lesson.label, features) if self._is_in_turn(lesson.label) else None
+        self._append(replace(lesson, user=user), features, predicted)
         return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
 
-    def _append(self, lesson: Lesson, features: Features, *, scored: bool) -> None:
-        predicted = self._predicted(lesson.label, features) if scored and are_comparable(self.counts) else None
+    def _append(self, lesson: Lesson, features: Features, predicted: HeldOut | None) -> None:
         self.journal.learn(replace(lesson, held_out=None if predicted is None else predicted.tobytes()))
         self.view.add(features.buckets, lesson.label, predicted)
 
-    def _predicted(self, label: str, features: Features) -> HeldOut:
+    def _predicted(self, label: str, features: Features) -> HeldOut | None:
+        """What is said of a message before it is learned; nothing while labels cannot be compared."""
+        if not are_comparable(self.counts):
+            return None
         return held_out(features, self._labels.index(label), self.counts, self._model, self.calibrations)
 
     def _is_in_turn(self, label: str) -> bool:
@@ -158,22 +161,28 @@ class Memory:
         """Give scores to lessons from a time when there was nothing to compare with.
 
         People teach a folder of ham, then a folder of spam. So that calibration sees both, some lessons of a label that
-        lacks scores are forgotten and learned again, which scores them as if they were new.
+        lacks scores are forgotten and learned again, which scores them as if they were new. They correct nothing: when
+        the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
         counts = self.view.counts
         if counts.totals.min() < 10 or not are_comparable(counts, without=1):
             return
+        size = HELD_OUT.itemsize * len(counts.held_out)
         for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
             if 2 * scored < wanted:
-                for lesson in self.journal.unscored(label, wanted - scored):
+                for lesson in self.journal.unscored(label, wanted - scored, size):
                     self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
         change = self.journal.forget(lesson.digest, lesson.user)
         if change:
             self.view.apply(change)
-            self._append(lesson, unpacked(lesson.features, self.journal.bits), scored=True)
+            features = unpacked(lesson.features, self.journal.bits)
+            predicted = self._predicted(lesson.label, features)
+            if predicted is not None:
+                predicted["correction"] = 0
+            self._append(lesson, features, predicted)
 
 
 def _opened(path: Path, counts: Path, bits: int) -> Journal:

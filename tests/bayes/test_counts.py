@@ -41,6 +41,9 @@ def test_what_was_never_counted_cannot_be_taken_back_and_nothing_changes() -> No
         counts.subtract(np.array([2, 3], np.uint32), 0, held_out([(1.0, 3)]))
     with pytest.raises(ValueError, match="2 of 2 features were never counted"):
         counts.subtract(np.array([1, 2], np.uint32), 1)
+    for act in (counts.add, counts.subtract):
+        with pytest.raises(ValueError, match="3 predictions where 2 labels have 1"):
+            act(np.array([1, 2], np.uint32), 0, held_out([(1.0, 3)] * 3))
     assert bytes_of(counts) == before
 
 

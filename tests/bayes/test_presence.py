@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.bayes import Counts, PresenceBayes
+from priory.bayes.counts import HELD_OUT
 
 #: 340-19, training example: six messages of label 1, four of label 0, two features.
 X = [[0, 1], [1, 1], [0, 0], [1, 1], [1, 1], [0, 0], [1, 0], [1, 0], [1, 1], [1, 0]]
@@ -150,7 +151,12 @@ def test_the_kernel_gives_the_formula_in_fractions(
 
 def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -> None:
     counts = counted(X, Y)
+    counts.add(np.array([1], np.uint32), 1, np.array([(0.2, 7)], HELD_OUT))
     buckets, offsets = np.array([0, 1], np.uint32), np.array([0, 2])
     model = PresenceBayes((1.0,))
+    assert (
+        model.terms(buckets, offsets, counts, 1)[1]
+        > PresenceBayes((1.0,), rate=0).terms(buckets, offsets, counts, 1)[1]
+    )
     ham, spam = (model.terms(buckets, offsets, counts, label) for label in (0, 1))
     assert ham.tolist() == pytest.approx((-spam).tolist())

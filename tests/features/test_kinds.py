@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from priory.features import KINDS, Found, Spec, extract, packed, unpacked
-from priory.features.grams import LENGTH, MOST, MOST_PART_HEADERS
+from priory.features.grams import LENGTH, MOST_PART_HEADERS
 from priory.features.markup import MOST_BYTES
+from priory.features.sections import MOST_SOURCE
 from priory.message import parse
 
 EVERYTHING = Spec(kinds=frozenset(KINDS), patterns={"my-name": "(?i)bob", "money": r"\$\d+"})
@@ -272,14 +273,14 @@ def test_grams_see_the_markup_and_of_plain_text_what_a_person_sees():
 def test_what_lies_beyond_the_limits_is_not_looked_at():
     long = b"".join(b"%06d " % i for i in range(4_000))
     found = found_by_kind(b"Subject: x\n\n" + long)
-    assert max(each.ends[i] for _, each, i in found["source-gram"]) <= MOST - len("Subject: x")
+    assert max(each.ends[i] for _, each, i in found["source-gram"]) <= MOST_SOURCE - len("Subject: x")
     assert max(each.ends[i] for _, each, i in found["word"]) <= 12_000
     assert [name for name, _, _ in found["word"][-2:]] == ["001713", "00"]
     headers = b"".join(b"X-%04d: %04d\n" % (i, i) for i in range(1_000))
     part = b"Content-Type: multipart/mixed; boundary=x\n\n--x\n" + headers + b"\n\n--x--\n"
     found = found_by_kind(headers + part)
     ends = {each.section.name: each.ends[i] for _, each, i in found["header-gram"]}
-    assert ends["headers"] <= MOST
+    assert ends["headers"] <= MOST_SOURCE
     assert not found["source-gram"], "the headers have taken all the room"
     assert ends["part headers"] <= MOST_PART_HEADERS
     tags = b"Content-Type: text/html\n\n" + b"<p>" * 2_000

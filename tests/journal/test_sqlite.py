@@ -100,6 +100,23 @@ def test_a_journal_of_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path
     assert files(home) == before
 
 
+def test_a_journal_of_an_older_format_is_refused_with_what_to_do_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    Journal.open(path, VERSION, 8).close()
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(JournalError) as caught:
+        Journal.open(path, VERSION, 8)
+    assert str(caught.value) == (
+        f"{path} has format {FORMAT - 1} of an older Priory, this one writes {FORMAT}. It was left as it is: learn the "
+        "mail anew into another home."
+    )
+    assert path.read_bytes() == before
+
+
 def test_a_newer_format_that_is_only_in_the_wal_yet_is_refused_too(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     open_journal(path).close()
@@ -350,9 +367,10 @@ def test_lessons_without_scores_are_picked_by_label_and_digest(tmp_path: Path) -
     with journal.writing():
         for lesson in (*plain, Lesson(b"\1" * 32, "ham", b"\0", b"\0" * 4), Lesson(b"\2" * 32, "spam", b"\0")):
             journal.learn(lesson)
-    assert journal.unscored("ham", 2) == [plain[1], plain[2]]
-    assert journal.unscored("ham", 9) == [plain[1], plain[2], plain[0]]
-    assert journal.unscored("newsletter", 9) == []
+    assert journal.unscored("ham", 2, size=4) == [plain[1], plain[2]]
+    assert journal.unscored("ham", 9, size=4) == [plain[1], plain[2], plain[0]]
+    assert [lesson.digest[0] for lesson in journal.unscored("ham", 9, size=12)] == [3, 4, 5, 1]
+    assert journal.unscored("newsletter", 9, size=4) == []
     journal.close()
 
 

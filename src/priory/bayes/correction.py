@@ -17,7 +17,7 @@ order, and forgetting a lesson takes back exactly what it has added.
 
 from typing import Final
 
-#: A correction of 1 in whole numbers; half of it is about the largest there is.
+#: A correction of 1 in whole numbers; the largest there is, at a probability of 0.2, is 10.
 UNIT: Final = 16
 DOUBT: Final = 0.05  #: ε
 

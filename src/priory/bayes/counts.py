@@ -84,13 +84,20 @@ class Counts:
 
     def add(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
+        self._check(held_out)
         add(self.table, buckets, label)
         self._count(buckets, label, held_out, 1)
 
     def subtract(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Take back one `add` exactly; what was never added raises ValueError and changes nothing."""
+        self._check(held_out)
         subtract(self.table, buckets, label)
         self._count(buckets, label, held_out, -1)
+
+    def _check(self, held_out: HeldOut | None) -> None:
+        n = len(self.held_out)
+        if held_out is not None and len(held_out) != n:
+            raise ValueError(f"{len(held_out)} predictions where {self.n_labels} labels have {n}")
 
     def _count(self, buckets: Buckets, label: int, held_out: HeldOut | None, sign: int) -> None:
         self.totals[label] += sign

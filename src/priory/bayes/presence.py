@@ -39,11 +39,11 @@ def _log_table(smoothing: float) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class PresenceBayes:
-    """The model's few numbers: a weight per group of features, the smoothing β, the damping d and the rate η."""
+    """The model's few numbers: a weight per group of features, the smoothing β, the damping d (of each), the rate η."""
 
     weights: tuple[float, ...]
     smoothing: float = 0.03
-    damping: float = 60.0
+    damping: float | tuple[float, ...] = 60.0
     rate: float = 0.3
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class PresenceBayes:
         own = counts.totals[label]
         rest = counts.totals.sum() - own
         shift = float(log_pseudo(rest, 2 * self.smoothing) - log_pseudo(own, 2 * self.smoothing))
-        scales = np.asarray(self.weights) / np.maximum(offsets[1:] - offsets[:-1] + self.damping, 1e-9)
+        scales = np.asarray(self.weights) / np.maximum(offsets[1:] - offsets[:-1] + np.asarray(self.damping), 1e-9)
         contrast, sign = contrast_of(label, counts.n_labels)
         return terms(
             counts.table, counts.corrections, buckets, offsets, scales, _log_table(self.smoothing), self.smoothing,

@@ -15,7 +15,7 @@ from priory.message import Link, Message
 MOST_HEADER: Final = 400  #: bytes of one header: long ones are signatures and routes
 MOST_HEADERS: Final = 6_000
 MOST_TEXT: Final = 12_000
-MOST_SOURCE: Final = 3_000
+MOST_SOURCE: Final = 3_000  #: of which the headers take their part first
 MOST_LINK: Final = 200
 MOST_LINKS: Final = 50
 
@@ -80,7 +80,7 @@ class Sections:
     def source(self) -> Section:
         """The text with its markup; where there is none, it is the visible text."""
         parts = self.message.texts
-        if not any(part.source is not part.text for part in parts):
+        if all(part.content_type != "text/html" for part in parts):
             return self.text
         source = squeeze("\n".join(part.source for part in parts).encode("utf-8", "replace"))
         return section("source", source[: MOST_SOURCE + 4].decode("utf-8", "replace"), MOST_SOURCE)

@@ -75,7 +75,7 @@ class Journal:
             connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
             try:
                 _create(connection, features_version, bits)
-                _refuse_newer(path, connection.execute("PRAGMA user_version").fetchone()[0])
+                _refuse_other_format(path, connection.execute("PRAGMA user_version").fetchone()[0])
                 _write_ahead(connection, wait_s)
                 connection.execute("PRAGMA synchronous = FULL")
                 journal = cls(path, connection, wait_s)
@@ -103,7 +103,7 @@ class Journal:
         with _errors_named(path, 0):
             connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
             try:
-                _refuse_newer(path, connection.execute("PRAGMA user_version").fetchone()[0])
+                _refuse_other_format(path, connection.execute("PRAGMA user_version").fetchone()[0])
                 journal = cls(path, connection, 0)
                 journal._refuse_features(features_version)
             except BaseException:
@@ -189,8 +189,9 @@ class Journal:
         return str(labels).split("\n") if labels else []
 
     def name_labels(self, labels: Sequence[str]) -> None:
-        """Write down the order of the labels."""
-        self._db.execute("UPDATE journal SET labels = ?", ("\n".join(labels),))
+        """Write down the order of the labels; those that a configuration leaves out keep their place."""
+        if len(labels) > len(self.labels()):
+            self._db.execute("UPDATE journal SET labels = ?", ("\n".join(labels),))
 
     def snapshot(self) -> str:
         """Return the digest of the counts at the last settled change; empty if there was no snapshot yet."""
@@ -255,10 +256,16 @@ class Journal:
             for row in self._db.execute(f"SELECT {_LESSON} FROM lessons ORDER BY change"):  # noqa: S608
                 yield Lesson(*row)
 
-    def unscored(self, label: str, n: int) -> list[Lesson]:
-        """Return up to `n` lessons of a label that have no held-out scores, picked by digest, as if at random."""
-        sql = f"SELECT {_LESSON} FROM lessons WHERE held_out IS NULL AND label = ? ORDER BY digest LIMIT ?"  # noqa: S608
-        return [Lesson(*row) for row in self._db.execute(sql, (label, n))]
+    def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
+        """Return up to `n` lessons of a label without predictions, picked by digest, as if at random.
+
+        If there are too few, those follow whose predictions have another size: from when there were other labels.
+        """
+        sql = f"SELECT {_LESSON} FROM lessons WHERE label = ? AND %s ORDER BY digest LIMIT ?"  # noqa: S608
+        found = self._db.execute(sql % "held_out IS NULL", (label, n)).fetchall()
+        if len(found) < n:
+            found += self._db.execute(sql % "length(held_out) <> ?", (label, size, n - len(found))).fetchall()
+        return [Lesson(*row) for row in found]
 
     def merge(self, lessons: Iterable[Lesson]) -> dict[str, int]:
         """Take in the lessons of another journal; where both have a message, the later lesson counts.
@@ -357,12 +364,18 @@ def _refuse_foreign(path: Path) -> None:
     # https://sqlite.org/fileformat2.html#the_database_header
     if int.from_bytes(head[68:72]) != APPLICATION_ID:
         raise JournalError(f"{path} is a database of another program. It was left as it is; name another home.")
-    _refuse_newer(path, int.from_bytes(head[60:64]))
+    _refuse_other_format(path, int.from_bytes(head[60:64]))
 
 
-def _refuse_newer(path: Path, found: int) -> None:
+def _refuse_other_format(path: Path, found: int) -> None:
+    """A number of 0 is a journal that is just being made."""
     if found > FORMAT:
         raise JournalError(f"{path} has format {found}, this Priory knows up to {FORMAT}: use a newer Priory.")
+    if 0 < found < FORMAT:
+        raise JournalError(
+            f"{path} has format {found} of an older Priory, this one writes {FORMAT}. It was left as it is: learn the "
+            "mail anew into another home."
+        )
 
 
 @contextmanager
