@@ -153,7 +153,7 @@ def forget(
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Take lessons back, exactly: as if they had never been learned.
+    """Take lessons back: what they added to counts, corrections and calibration is gone, bit for bit.
 
     **Examples**
 

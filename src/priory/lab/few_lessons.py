@@ -51,4 +51,5 @@ class FewLessons:
     def _too_few(self, n_seen: Counter[str], labels: tuple[str, ...]) -> str:
         needed = f"{self.first + self.then:,} are needed, {self.first:,} to learn and {self.then:,} to judge"
         label = next(label for label in labels if n_seen[label] < self.first + self.then)
-        return f"of {label} there are {n_seen[label]:,} messages, but {needed}: name more mail, or ask for fewer"
+        said = f"of {label} there are {n_seen[label]:,} messages, but {needed}"
+        return f"{said}: name more mail, or give smaller --first and --then"
