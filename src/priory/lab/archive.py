@@ -13,9 +13,11 @@ from priory.lab.error import LabError
 
 
 def made(folder: Path) -> Path:
-    """Return a folder, made if it is not there."""
+    """Return a folder, made if it is not there, for its owner alone: what is kept in it is about someone's mail."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+            missing.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(exist_ok=True)  # says what is wrong where there is a file of that name
     except OSError as error:
         raise LabError(f"{folder} cannot be made: {error.strerror}; name another --home") from None
     return folder

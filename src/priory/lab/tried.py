@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from priory.lab.archive import made
 from priory.lab.error import LabError
 
 
@@ -38,7 +39,7 @@ def tried(path: Path, mail: str, error_rates: Mapping[str, float]) -> Tried:
     """
     known = _known(path, mail)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        made(path.parent)
         with path.open("a", encoding="utf-8") as stream:
             for model, error_rate in error_rates.items():
                 if known.get(model) != error_rate:
