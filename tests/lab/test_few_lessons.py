@@ -131,7 +131,7 @@ def test_what_makes_no_sense_is_refused():
 @pytest.mark.corpora
 def test_few_lessons_suffice_on_real_mail(corpora: Path):
     """Ten lessons of each label, fifty, five hundred; of these the share of spam found where 0.5 % of ham is lost."""
-    mail = list(islice(examples(read_index(corpora / "trec07p/full/index"), OPTIONS.spec, jobs=2), 4000))
+    mail = list(examples(islice(read_index(corpora / "trec07p/full/index"), 4000), OPTIONS.spec, jobs=2))
     figures = {}
     for first in (10, 50, 500):
         [run] = replay(mail, FILTER, OPTIONS.labels, Feedback(few=FewLessons(first, then=500)))
