@@ -345,8 +345,11 @@ def test_a_torn_line_in_the_list_of_what_was_tried_is_passed_over(tmp_path):
     path.write_text(path.read_text()[:-9])
     assert tried(path, "mail", {"c": 0.3}) == Tried(2, 1)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(LabError, match="cannot be written"):
+    with pytest.raises(LabError, match=r"file cannot be made: .*name another --home"):
         tried(tmp_path / "file" / "tried.jsonl", "mail", {"c": 0.3})
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(LabError, match=r"folder cannot be used: .*name another --home"):
+        tried(tmp_path / "folder", "mail", {"c": 0.3})
 
 
 def test_what_is_no_better_than_guessing_or_too_good_gives_pause():

@@ -37,15 +37,15 @@ def tried(path: Path, mail: str, error_rates: Mapping[str, float]) -> Tried:
     >>> tried(path, "my inbox", {"boosting": 0.025})
     Tried(n_models=3, n_better=1)
     """
-    known = _known(path, mail)
     try:
+        known = _known(path, mail)
         made(path.parent)
         with path.open("a", encoding="utf-8") as stream:
             for model, error_rate in error_rates.items():
                 if known.get(model) != error_rate:
                     stream.write(json.dumps({"mail": mail, "model": model, "error_rate": error_rate}) + "\n")
     except OSError as error:
-        raise LabError(f"{path} cannot be written: {error.strerror}; name another --home") from None
+        raise LabError(f"{path} cannot be used: {error.strerror}; name another --home") from None
     best = min(error_rates.values())
     return Tried(len({**known, **error_rates}), sum(rate < best for rate in known.values()))
 
