@@ -229,7 +229,7 @@ class Filter:
         features = read.features
         blob = packed(features, self._spec.bits)
         lesson = Lesson(read.digest, label, blob, source=source, sender=read.sender, time=time.time())
-        return lesson, Features(features.buckets, features.offsets, ())
+        return lesson, Features(features.buckets, features.offsets)
 
     def _scores(self, features: Features) -> list[Score]:
         self._memory.view.refresh()

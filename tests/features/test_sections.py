@@ -11,7 +11,7 @@ from priory.message import parse
 
 def in_step(text: str, most: int) -> bool:
     """Tell whether each character begins where its lower case begins."""
-    made = section("text", text, most)
+    made = section("text", text.encode(), most)
     shown, folded = made.shown.decode(), made.folded.decode()
     at, places = 0, []
     for letter in shown:
@@ -27,7 +27,7 @@ def in_step(text: str, most: int) -> bool:
     )
 
 
-@given(st.text(), st.integers(0, 50))
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 50))
 def test_shown_and_folded_are_in_step(text, most):
     assert in_step(text, most)
 
@@ -37,18 +37,14 @@ def test_no_character_of_unicode_gets_out_of_step():
     resized = [letter for letter in everything if len(letter.lower().encode()) != len(letter.encode())]
     assert len(resized) > 20
     for letter in resized:
-        made = section("text", f"A{letter}B", 20)
+        made = section("text", f"A{letter}B".encode(), 20)
         assert made.shown == b"A" + letter.lower().encode() + b"B"
         assert made.folded == b"a" + letter.lower().encode() + b"b"
 
 
 def test_a_letter_that_grows_moves_nothing_where_the_section_is_cut():
-    made = section("text", "İ" + "A" * 100, 50)
+    made = section("text", b"\xc4\xb0" + b"A" * 100, 50)
     assert (made.shown, made.folded) == ("i̇".encode() + b"A" * 47, "i̇".encode() + b"a" * 47)
-
-
-def test_half_characters_are_replaced():
-    assert section("text", "a\ud800B", 9).shown == b"a?B"
 
 
 def test_the_text_is_squeezed_before_it_is_cut():
@@ -67,7 +63,7 @@ def test_links_stand_one_on_a_line_each_once():
     html = "".join(f"<a href='http://{i % 60}.example/ \n {'x' * 300}'>y</a>" for i in range(120))
     made = Sections(parse(b"Content-Type: text/html\n\n" + html.encode()))
     assert len(made.distinct_links) == MOST_LINKS
-    assert all(len(link.target) <= MOST_LINK and "\n" not in link.target for link in made.distinct_links)
+    assert all(len(target) <= MOST_LINK and b"\n" not in target for target, _ in made.distinct_links)
     assert made.links.shown.startswith(b"http://0.example/ xxx")
     lines = made.links.shown.split(b"\n")
     assert [line[:9] for line in lines[:3]] == [b"http://0.", b"http://1.", b"http://2."]

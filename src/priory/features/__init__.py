@@ -5,7 +5,7 @@ only; the names come back when a message is explained, because the message is th
 is switched on and off by the `Spec`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,7 @@ from priory.features.attachments import attachments
 from priory.features.facts import facts
 from priory.features.found import Found
 from priory.features.grams import header_grams, source_grams
-from priory.features.hashing import distinct, keyed, kind_seed
+from priory.features.hashing import Keys, kind_seed
 from priory.features.header_words import header_words
 from priory.features.links import links
 from priory.features.markup import markup
@@ -32,9 +32,7 @@ __all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"
 #: Changes whenever the same message would give other buckets: a journal of another version cannot be added to.
 VERSION: Final = 2
 
-Find = Callable[[Sections, int, int], Iterator[Found]]
-
-_FINDERS: Final[dict[str, Find]] = {
+_FINDERS: Final[dict[str, Callable[[Sections, Keys], None]]] = {
     "word": words,
     "pair": pairs,
     "triple": triples,
@@ -50,7 +48,7 @@ _FINDERS: Final[dict[str, Find]] = {
 #: All kinds, in the order in which a journal stores them; a new kind is added at the end.
 KINDS: Final = (*_FINDERS, "pattern")
 MOST_BITS: Final = 28  #: above the bucket there must be room for the kind, in 32 bits
-_SEEDS: Final = {kind: kind_seed(kind.encode()) for kind in KINDS}
+_NUMBERED: Final = [(number, kind, kind_seed(kind.encode())) for number, kind in enumerate(KINDS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +69,25 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The features of a message: distinct buckets in order, kind after kind, and where each was found."""
+    """The features of a message: distinct buckets in order, kind after kind."""
 
     buckets: Buckets
     offsets: NDArray[np.int64]  #: kind i of KINDS has buckets[offsets[i]:offsets[i + 1]]
-    found: tuple[tuple[Found, ...], ...]  #: per kind; empty for features that come from the journal
+    drawn_from: tuple[Message, Spec] | None = None  #: nothing for features that come from the journal
 
     def __len__(self) -> int:
         return len(self.buckets)
+
+    @property
+    def found(self) -> tuple[tuple[Found, ...], ...]:
+        """Where each feature stands and what it is called, per kind: looked for again, as only explanations ask."""
+        if self.drawn_from is None:
+            return ()
+        message, spec = self.drawn_from
+        several: list[list[Found]] = [[] for _ in KINDS]
+        for kind, found in _keys(message, spec, located=True).found():
+            several[kind].append(Found(*found))
+        return tuple(tuple(each) for each in several)
 
 
 def extract(message: Message, spec: Spec) -> Features:
@@ -89,25 +98,19 @@ def extract(message: Message, spec: Spec) -> Features:
     >>> len(features)
     3
     """
-    sections = Sections(message)
-    found = tuple(tuple(_find(kind, sections, spec)) for kind in KINDS)
-    return Features(*_distinct(found, spec.bits), found)
+    return Features(*_keys(message, spec).distinct(len(KINDS)), (message, spec))
 
 
-def _find(kind: str, sections: Sections, spec: Spec) -> Iterator[Found]:
-    if kind not in spec.kinds:
-        return iter(())
-    if kind == "pattern":
-        return pattern_matches(sections, spec.patterns, _SEEDS[kind], spec.bits)
-    return _FINDERS[kind](sections, _SEEDS[kind], spec.bits)
-
-
-def _distinct(found: tuple[tuple[Found, ...], ...], bits: int) -> tuple[Buckets, NDArray[np.int64]]:
-    """Return the buckets of each kind sorted and once each, all in one sort: the kind stands above the bucket."""
-    kinds = [kind for kind, several in enumerate(found) for _ in several]
-    keys = keyed([each.buckets for several in found for each in several], kinds, bits)
-    keys.sort()
-    return distinct(keys, len(KINDS), bits)
+def _keys(message: Message, spec: Spec, *, located: bool = False) -> Keys:
+    keys, sections = Keys(spec.bits, located), Sections(message)
+    for number, kind, seed in _NUMBERED:
+        if kind in spec.kinds:
+            keys.begin(number, seed)
+            if kind == "pattern":
+                pattern_matches(sections, keys, spec.patterns)
+            else:
+                _FINDERS[kind](sections, keys)
+    return keys
 
 
 def packed(features: Features, bits: int) -> bytes:
@@ -117,4 +120,4 @@ def packed(features: Features, bits: int) -> bytes:
 
 def unpacked(blob: bytes, bits: int) -> Features:
     """Return the features that `packed` wrote; bytes that cannot be that raise ValueError."""
-    return Features(*unpack(blob, len(KINDS), bits), ())
+    return Features(*unpack(blob, len(KINDS), bits))

@@ -2,27 +2,33 @@
 
 from collections.abc import Iterator
 
-from priory.features.found import Found, listing
+from priory.features.hashing import Keys
+from priory.features.listing import Listing
 from priory.features.sections import Sections
 from priory.message import Attachment
 
 _MOST = 30
 
 
-def attachments(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+def attachments(sections: Sections, keys: Keys) -> None:
     """Find what describes each attachment.
 
+    >>> from priory.features import Spec, extract
     >>> from priory.message import parse
-    >>> raw = b'Content-Type: application/zip; name="bill.pdf.exe"\\n\\nPK'
-    >>> found, = attachments(Sections(parse(raw)), seed=1, bits=22)
+    >>> message = parse(b'Content-Type: application/zip; name="bill.pdf.exe"\\n\\nPK')
+    >>> found, = extract(message, Spec(kinds=frozenset({"attachment"}))).found[8]
     >>> [found.value(i) for i in range(len(found.buckets))][:3]
     ['application/zip', 'ends in .exe', 'ends in .pdf.exe']
     """
-    carried = sections.message.attachments[:_MOST]
-    if not carried:
+    if not sections.message.attachments:
         return
-    entries = ((f"{a.filename or 'no name'} ({a.content_type})", value) for a in carried for value in _values(a))
-    yield listing("attachments", entries, seed, bits)
+    listing = Listing("attachments", keys)
+    for attachment in sections.message.attachments[:_MOST]:
+        line = _one_line(f"{attachment.filename or 'no name'} ({attachment.content_type})")
+        for value in _values(attachment):
+            listing.add(line, _one_line(value))
+    if keys.located:
+        listing.close()
 
 
 def _values(attachment: Attachment) -> Iterator[str]:
@@ -34,3 +40,8 @@ def _values(attachment: Attachment) -> Iterator[str]:
         yield f"ends in .{endings[0]}.{endings[1]}"
     yield f"size about {1 << attachment.size_bytes.bit_length()}"
     yield f"digest {attachment.digest[:16]}"
+
+
+def _one_line(text: str) -> bytes:
+    """A file's name may hold line ends."""
+    return text.replace("\n", " ").encode("utf-8", "replace")

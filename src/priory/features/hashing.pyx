@@ -1,13 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """From text to bucket numbers: the words, tags and n-grams of a message, hashed while it is scanned.
 
-All that is done once per byte of a message is here. Nothing allocates Python objects inside a loop, and the loops run
-without the GIL. Texts are UTF-8.
+All that is done once per byte of a message is here. Nothing allocates Python objects inside a loop. Texts are UTF-8.
 """
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 cdef enum:
     SEPARATOR = 0
@@ -15,6 +17,7 @@ cdef enum:
     JOINER = 2
     UNSEGMENTED = 3
     LONGEST_WORD = 40
+    MOST_LABELS = 6
 
 cdef uint64_t FNV_OFFSET = 0xCBF29CE484222325
 cdef uint64_t FNV_PRIME = 0x100000001B3
@@ -35,60 +38,21 @@ cdef inline uint64_t mixed(uint64_t h) noexcept nogil:
     return h ^ (h >> 31)
 
 
-cdef inline uint64_t fnv(uint64_t h, const uint8_t* text, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+cdef inline uint64_t fnv(uint64_t h, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(start, end):
+    for i in range(length):
         h = (h ^ text[i]) * FNV_PRIME
     return h
 
 
-def value_buckets(list values, uint64_t seed, int bits):
-    """Return the buckets of readable values (UTF-8), in the kind whose seed this is."""
-    cdef uint32_t[::1] buckets = np.empty(len(values), np.uint32)
-    cdef Py_ssize_t i
-    cdef bytes value
-    for i in range(buckets.shape[0]):
-        value = values[i]
-        buckets[i] = <uint32_t> (mixed(fnv(FNV_OFFSET, <const uint8_t*> value, 0, len(value)) ^ seed) >> (64 - bits))
-    return np.asarray(buckets)
-
-
 def kind_seed(bytes name):
     """Return the seed that keeps the buckets of one kind apart from those of the others."""
-    cdef const uint8_t* text = name
-    return mixed(fnv(FNV_OFFSET, text, 0, len(name)))
-
-
-def grams(const uint8_t[::1] text, int n, int every, uint64_t seed, int bits):
-    """Return buckets and starts of the byte n-grams (n ≤ 8), of which one in `every` is kept, chosen by its hash."""
-    if not (1 <= n <= 8 and every >= 1):
-        raise ValueError(f"no n-grams of {n} bytes, one in {every}")
-    cdef Py_ssize_t length = text.shape[0], i, found = 0
-    cdef Py_ssize_t most = length - n + 1 if length >= n else 0
-    cdef uint32_t[::1] buckets = np.empty(most, np.uint32)
-    cdef int32_t[::1] starts = np.empty(most, np.int32)
-    cdef uint64_t window = 0, h
-    cdef uint64_t mask = <uint64_t> 0xFFFFFFFFFFFFFFFF >> (64 - 8 * n)
-    with nogil:
-        for i in range(length):
-            window = ((window << 8) | text[i]) & mask
-            if i < n - 1:
-                continue
-            h = mixed(window ^ seed)
-            if (h & 0xFFFF) % every:
-                continue
-            buckets[found] = <uint32_t> (h >> (64 - bits))
-            starts[found] = <int32_t> (i - n + 1)
-            found += 1
-    return np.asarray(buckets)[:found], np.asarray(starts)[:found]
+    return mixed(fnv(FNV_OFFSET, <const uint8_t*> PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name)))
 
 
 cdef inline int symbol(const uint8_t* text, Py_ssize_t i, Py_ssize_t length, int* size) noexcept nogil:
-    """Class of the UTF-8 character at `i`, and its size; broken UTF-8 cannot occur (Python encoded the text)."""
+    """Class of the character beyond ASCII at `i`, and its size; broken UTF-8 cannot occur (Python encoded the text)."""
     cdef uint32_t c = text[i]
-    if c < 0x80:
-        size[0] = 1
-        return ASCII_CLASS[c]
     if c < 0xE0:
         size[0] = 2
         c = (c & 0x1F) << 6
@@ -127,206 +91,326 @@ cdef class Tokens:
     """The words of a text: hash, span and line of each.
 
     A word is a run of letters, digits and `$`, joined by single `'.@-_` inside it, 2 to 40 bytes long. Scripts
-    without spaces between words (Chinese, Japanese, Thai …) give overlapping pairs of characters instead.
+    without spaces between words (Chinese, Japanese, Thai …) give overlapping pairs of characters instead. In tagged
+    text, which is headers, each line that begins with a letter begins with a name: a token of its own, and part of the
+    hash of every word up to the next.
     """
 
-    cdef readonly object hashes, starts, ends, lines
-    cdef uint64_t[::1] _hashes
-    cdef int32_t[::1] _starts, _ends, _lines
-    cdef Py_ssize_t found
-
-    def __init__(self, const uint8_t[::1] folded, bint tagged):
-        cdef Py_ssize_t most = folded.shape[0] // 2 + 2  # no token is shorter than two bytes
-        self._hashes = np.empty(most, np.uint64)
-        self._starts, self._ends, self._lines = np.empty((3, most), np.int32)
+    def __cinit__(self, bytes folded, bint tagged):
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(folded)
+        cdef Py_ssize_t length = PyBytes_GET_SIZE(folded)
+        self.token = <Token*> PyMem_Malloc((length // 2 + 2) * sizeof(Token))  # no token is shorter than two bytes
+        if self.token == NULL:
+            raise MemoryError
         self.found = 0
-        if folded.shape[0]:
-            with nogil:
-                self.scan(&folded[0], folded.shape[0], tagged)
-        self.hashes = np.asarray(self._hashes)[: self.found]
-        self.starts = np.asarray(self._starts)[: self.found]
-        self.ends = np.asarray(self._ends)[: self.found]
-        self.lines = np.asarray(self._lines)[: self.found]
+        with nogil:
+            self._scan(text, length, tagged)
 
-    cdef void put(self, const uint8_t* text, uint64_t tag, Py_ssize_t start, Py_ssize_t end, int line) noexcept nogil:
-        self._hashes[self.found] = fnv(tag, text, start, end)
-        self._starts[self.found] = <int32_t> start
-        self._ends[self.found] = <int32_t> end
-        self._lines[self.found] = line
+    def __dealloc__(self):
+        PyMem_Free(self.token)
+
+    def spans(self):
+        """Return where each token begins and ends."""
+        return [(self.token[i].start, self.token[i].end) for i in range(self.found)]
+
+    cdef void _put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end, int line) noexcept nogil:
+        self.token[self.found] = Token(h, <int32_t> start, <int32_t> end, line)
         self.found += 1
 
-    cdef Py_ssize_t header_name(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t i, int line) noexcept nogil:
-        """Put the header's name as a token of its own; return where its value begins."""
-        cdef Py_ssize_t colon = i
-        while colon < length and text[colon] != 58 and text[colon] != 10:
-            colon += 1
-        if colon > i:
-            self.put(text, FNV_OFFSET, i, colon, -line)
-        return colon
-
-    cdef void scan(self, const uint8_t* text, Py_ssize_t length, bint tagged) noexcept nogil:
+    cdef void _scan(self, const uint8_t* text, Py_ssize_t length, bint tagged) noexcept nogil:
         cdef Py_ssize_t i = 0, start = -1, end = -1, previous = -1
-        cdef int size = 1, kind, line = 0
+        cdef int size, kind, line = 0, k
         cdef bint alone = False, joined = False
-        cdef uint64_t tag = FNV_OFFSET
+        cdef uint64_t tag = FNV_OFFSET, h = 0, at_end = 0
         while i <= length:
-            kind = symbol(text, i, length, &size) if i < length else SEPARATOR
+            size = 1
+            if i == length:
+                kind = SEPARATOR
+            elif tagged and (i == 0 or text[i - 1] == 10) and text[i] > 32:
+                end = i
+                while i < length and text[i] != 58 and text[i] != 10:
+                    i += 1
+                line += 1
+                h = fnv(FNV_OFFSET, text + end, i - end)
+                if i > end:
+                    self._put(h, end, i, -line)
+                tag = (h ^ 61) * FNV_PRIME
+                kind = SEPARATOR
+            elif text[i] < 0x80:
+                kind = ASCII_CLASS[text[i]]
+            else:
+                kind = symbol(text, i, length, &size)
             if kind == LETTER:
                 if start < 0:
                     start = i
+                    h = tag
+                for k in range(size):
+                    h = (h ^ text[i + k]) * FNV_PRIME
                 end = i + size
+                at_end = h
                 joined = False
             elif kind == JOINER and start >= 0 and not joined:
+                h = (h ^ text[i]) * FNV_PRIME
                 joined = True
             elif start >= 0:
                 if 2 <= end - start <= LONGEST_WORD:
-                    self.put(text, tag, start, end, line)
+                    self._put(at_end, start, end, line)
                 start = -1
                 joined = False
             if kind == UNSEGMENTED:
                 if previous >= 0:
-                    self.put(text, tag, previous, i + size, line)
+                    self._put(fnv(tag, text + previous, i + size - previous), previous, i + size, line)
                 alone = previous < 0
                 previous = i
             elif previous >= 0:
                 if alone:
-                    self.put(text, tag, previous, i, line)
+                    self._put(fnv(tag, text + previous, i - previous), previous, i, line)
                 previous = -1
-            if tagged and i < length and (i == 0 or text[i - 1] == 10) and text[i] > 32:
-                start = -1
-                line += 1
-                end = i
-                i = self.header_name(text, length, i, line)
-                tag = (fnv(FNV_OFFSET, text, end, i) ^ 61) * FNV_PRIME
-                size = 1
-                if i < length and text[i] == 10:
-                    continue
             i += size
 
-    def runs(self, int n, uint64_t seed, int bits):
-        """Return buckets, starts and ends of the runs of `n` consecutive words of one line."""
-        if n < 1:
-            raise ValueError(f"no runs of {n} words")
-        cdef Py_ssize_t most = max(self.found - n + 1, 0), i, found = 0
+
+cdef class Keys:
+    """The features found so far: bucket numbers with their kinds above them and, if wanted, places and names.
+
+    Kinds come in order, `begin` after `begin`. Who wants places and names says after each stretch of features of which
+    section they are (`close`).
+    """
+
+    def __cinit__(self, int bits, bint located=False):
+        self.bits = bits
+        self.located = located
+        self.keys = NULL
+        self.starts = NULL
+        self.ends = NULL
+        self.n = self.room = self.closed = 0
+        self.reserve(4096)
+        self._values = []
+        self._found = []
+
+    def __dealloc__(self):
+        PyMem_Free(self.keys)
+        PyMem_Free(self.starts)
+        PyMem_Free(self.ends)
+
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        """Make room for so many more."""
+        cdef Py_ssize_t wanted = self.n + n
+        if wanted <= self.room:
+            return 0
+        wanted = max(wanted, 2 * self.room)
+        self.keys = <uint32_t*> _grown(self.keys, wanted)
+        if self.located:
+            self.starts = <int32_t*> _grown(self.starts, wanted)
+            self.ends = <int32_t*> _grown(self.ends, wanted)
+        self.room = wanted
+        return 0
+
+    cpdef int begin(self, uint32_t kind, uint64_t seed) except -1:
+        """Begin with the features of a kind."""
+        self.kind = kind << self.bits
+        self.seed = seed
+        return 0
+
+    cdef int put_value(self, const uint8_t* value, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end) except -1:
+        self.reserve(1)
+        if self.located:
+            self._values.append(PyBytes_FromStringAndSize(<const char*> value, length).decode("utf-8", "replace"))
+        self.put(mixed(fnv(FNV_OFFSET, value, length) ^ self.seed), start, end)
+        return 0
+
+    cpdef int value(self, bytes value, Py_ssize_t start=0, Py_ssize_t end=0) except -1:
+        """Add a feature by its value, for kinds whose values are made, not cut out."""
+        return self.put_value(<const uint8_t*> PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value), start, end)
+
+    cpdef int domains(self, bytes host, Py_ssize_t start, Py_ssize_t end) except -1:
+        """Add a host's name and the names above it, up to six labels, without the last label alone."""
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(host)
+        cdef Py_ssize_t length = PyBytes_GET_SIZE(host), i, at = 0
+        cdef int labels = 1
+        for i in range(length):
+            labels += text[i] == 46
+        cdef int left = labels
+        while length:
+            if left <= MOST_LABELS and (left > 1 or labels == 1):
+                self.put_value(text + at, length - at, start, end)
+            while at < length and text[at] != 46:
+                at += 1
+            at += 1
+            left -= 1
+            if left == 0:
+                break
+        return 0
+
+    cpdef int runs(self, Tokens tokens, int n) except -1:
+        """Add the runs of `n` consecutive words of one line."""
+        cdef Py_ssize_t i, most = max(tokens.found - n + 1, 0)
+        cdef const Token* token = tokens.token
         cdef int j
         cdef uint64_t h
-        cdef uint32_t[::1] buckets = np.empty(most, np.uint32)
-        cdef int32_t[:, ::1] spans = np.empty((2, most), np.int32)
+        self.reserve(most)
         with nogil:
             for i in range(most):
-                if self._lines[i] != self._lines[i + n - 1]:
+                if token[i].line != token[i + n - 1].line:
                     continue
-                h = self._hashes[i]
+                h = token[i].hash
                 for j in range(1, n):
-                    h = (mixed(h) ^ self._hashes[i + j]) * FNV_PRIME
-                buckets[found] = <uint32_t> (mixed(h ^ seed) >> (64 - bits))
-                spans[0, found] = self._starts[i]
-                spans[1, found] = self._ends[i + n - 1]
-                found += 1
-        return np.asarray(buckets)[:found], np.asarray(spans[0])[:found], np.asarray(spans[1])[:found]
+                    h = (mixed(h) ^ token[i + j].hash) * FNV_PRIME
+                self.put(mixed(h ^ self.seed), token[i].start, token[i + n - 1].end)
+        return 0
 
+    cpdef int grams(self, bytes text, Py_ssize_t most, int length, int every) except -1:
+        """Add the byte n-grams (n ≤ 8) of the first `most` bytes; one in `every`, a power of two, chosen by its hash."""
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+        cdef Py_ssize_t end = min(PyBytes_GET_SIZE(text), most), i
+        cdef uint64_t window = 0, h, seed = self.seed
+        cdef uint64_t mask = <uint64_t> 0xFFFFFFFFFFFFFFFF >> (64 - 8 * length), left_out = every - 1
+        cdef uint32_t* keys
+        cdef uint32_t kind = self.kind
+        cdef int shift = 64 - self.bits
+        cdef Py_ssize_t n
+        self.reserve(max(end, 0))
+        with nogil:
+            for i in range(min(length - 1, end)):
+                window = (window << 8) | data[i]
+            if self.located:
+                for i in range(length - 1, end):
+                    window = ((window << 8) | data[i]) & mask
+                    h = mixed(window ^ seed)
+                    if not h & left_out:
+                        self.put(h, i - length + 1, i + 1)
+            else:  # the same without places: n-grams are most of the features of a message
+                keys, n = self.keys, self.n
+                for i in range(length - 1, end):
+                    window = ((window << 8) | data[i]) & mask
+                    h = mixed(window ^ seed)
+                    keys[n] = kind | <uint32_t> (h >> shift)
+                    n += not h & left_out
+                self.n = n
+        return 0
 
-def tags(bytes skeleton, uint64_t seed, int bits):
-    """Return buckets, starts and ends of the tags of a skeleton (`<p><b class=x>`), then of each two in a row.
+    cpdef int tags(self, bytes skeleton, Py_ssize_t most) except -1:
+        """Add the tags of a skeleton (`<p><b class=x>`), then each two in a row.
 
-    A pair is known by the two names alone, a single tag by all that stands in it.
-    """
-    cdef const uint8_t* text = skeleton
-    cdef Py_ssize_t length = len(skeleton), i = 0, end, name, found = 0, most = len(skeleton) // 3 + 1
-    cdef uint64_t previous = 0, named
-    cdef uint32_t[:, ::1] buckets = np.empty((2, most), np.uint32)
-    cdef int32_t[:, ::1] spans = np.empty((2, most), np.int32)
-    with nogil:
-        while i < length:
-            if text[i] != 60:
-                i += 1
+        A pair is known by the two names alone, a single tag by all that stands in it.
+        """
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(skeleton)
+        cdef Py_ssize_t length = min(PyBytes_GET_SIZE(skeleton), most), i = 0, end, name, n = 0, j
+        cdef uint64_t named
+        self.reserve(2 * (length // 3 + 1))
+        cdef Token* tag = <Token*> PyMem_Malloc((length // 3 + 1) * sizeof(Token))
+        if tag == NULL:
+            raise MemoryError
+        with nogil:
+            while i < length:
+                if text[i] != 60:
+                    i += 1
+                    continue
+                end = i + 1
+                while end < length and text[end] != 62:
+                    end += 1
+                name = i + 1
+                while name < end and text[name] > 32:
+                    name += 1
+                if end == length or name == i + 1:
+                    i += 1
+                    continue
+                self.put(mixed(fnv(FNV_OFFSET, text + i, end + 1 - i) ^ self.seed), i, end + 1)
+                tag[n] = Token(mixed(fnv(FNV_OFFSET, text + i + 1, name - i - 1)), <int32_t> i, <int32_t> end + 1, 0)
+                n += 1
+                i = end + 1
+            for j in range(1, n):
+                named = tag[j].hash
+                self.put(
+                    mixed(((tag[j - 1].hash ^ named) * FNV_PRIME + named) ^ self.seed), tag[j - 1].start, tag[j].end
+                )
+        PyMem_Free(tag)
+        return 0
+
+    def close(self, section, name=None):
+        """Say that what was added since the last call stands in this section.
+
+        `name` gives what stands between two places its name; without it, names are the values that were added.
+        """
+        cdef Py_ssize_t n = self.n - self.closed
+        buckets = np.empty(n, np.uint32)
+        spans = np.empty((2, n), np.int32)
+        cdef uint32_t[::1] out = buckets
+        cdef int32_t[:, ::1] places = spans
+        cdef Py_ssize_t i
+        for i in range(n):
+            out[i] = self.keys[self.closed + i] & ((<uint32_t> 1 << self.bits) - 1)
+            places[0, i] = self.starts[self.closed + i]
+            places[1, i] = self.ends[self.closed + i]
+        value = _cut_out(name, *spans) if name else self._values.__getitem__
+        self._found.append((self.kind >> self.bits, (section, buckets, *spans, value)))
+        self._values = []
+        self.closed = self.n
+
+    def found(self):
+        """Return what was closed: the kind, and (section, buckets, starts, ends, value), of each stretch."""
+        return self._found
+
+    def distinct(self, Py_ssize_t kinds):
+        """Return the buckets of each kind sorted and once each, all in one sort, and where each kind begins."""
+        cdef Py_ssize_t i, found = 0
+        cdef uint32_t kind = 0, mask = (<uint32_t> 1 << self.bits) - 1, last = 0, each
+        every = np.empty(self.n, np.uint32)
+        cdef uint32_t[::1] keys = every
+        if self.n:
+            memcpy(&keys[0], self.keys, self.n * sizeof(uint32_t))
+        every.sort()
+        offsets = np.empty(kinds + 1, np.int64)
+        cdef int64_t[::1] begins = offsets
+        begins[0] = 0
+        for i in range(self.n):
+            each = keys[i]
+            if i and each == last:
                 continue
-            end = i + 1
-            while end < length and text[end] != 62:
-                end += 1
-            name = i + 1
-            while name < end and text[name] > 32:
-                name += 1
-            if end == length or name == i + 1:
-                i += 1
-                continue
-            named = mixed(fnv(FNV_OFFSET, text, i + 1, name))
-            buckets[0, found] = <uint32_t> (mixed(fnv(FNV_OFFSET, text, i, end + 1) ^ seed) >> (64 - bits))
-            buckets[1, found] = <uint32_t> (mixed(((previous ^ named) * FNV_PRIME + named) ^ seed) >> (64 - bits))
-            spans[0, found] = <int32_t> i
-            spans[1, found] = <int32_t> end + 1
-            previous = named
-            found += 1
-            i = end + 1
-    every, starts, ends = np.asarray(buckets), np.asarray(spans[0]), np.asarray(spans[1])
-    last = max(found - 1, 0)
-    return (
-        np.concatenate((every[0, :found], every[1, 1 : last + 1])),
-        np.concatenate((starts[:found], starts[:last])),
-        np.concatenate((ends[:found], ends[1 : last + 1])),
-    )
-
-
-def keyed(list arrays, list kinds, int bits):
-    """Return all buckets in one array, each with its kind in the bits above it."""
-    cdef Py_ssize_t total = 0, at = 0, j
-    for each in arrays:
-        total += len(each)
-    cdef uint32_t[::1] out = np.empty(total, np.uint32)
-    cdef const uint32_t[::1] buckets
-    cdef uint32_t kind
-    for each, number in zip(arrays, kinds, strict=True):
-        buckets = each
-        kind = <uint32_t> number << bits
-        for j in range(buckets.shape[0]):
-            out[at] = buckets[j] | kind
-            at += 1
-    return np.asarray(out)
-
-
-def distinct(const uint32_t[::1] keys, Py_ssize_t kinds, int bits):
-    """Return the buckets of sorted keys, each once per kind, and where each kind begins."""
-    cdef Py_ssize_t i, found = 0
-    cdef uint32_t kind = 0, mask = (<uint32_t> 1 << bits) - 1
-    cdef bint fits = True
-    cdef uint32_t[::1] buckets = np.empty(keys.shape[0], np.uint32)
-    cdef int64_t[::1] offsets = np.zeros(kinds + 1, np.int64)
-    with nogil:
-        for i in range(keys.shape[0]):
-            if i and keys[i] == keys[i - 1]:
-                continue
-            if keys[i] >> bits >= kinds:
-                fits = False
-                break
-            while kind < keys[i] >> bits:
+            last = each
+            while kind < each >> self.bits:
                 kind += 1
-                offsets[kind] = found
-            buckets[found] = keys[i] & mask
+                begins[kind] = found
+            keys[found] = each & mask
             found += 1
         while kind < kinds:
             kind += 1
-            offsets[kind] = found
-    if not fits:
-        raise IndexError(f"a key's kind is not one of {kinds}")
-    return np.asarray(buckets)[:found], np.asarray(offsets)
+            begins[kind] = found
+        return every[:found].copy(), offsets
 
 
-def squeeze(bytes text):
-    """Return the text with every run of white space as one character: a new line if it has one, else a space."""
-    cdef const uint8_t* old = text
-    cdef Py_ssize_t length = len(text), i, n = 0
+def _cut_out(name, starts, ends):
+    """The names of occurrences by their number."""
+    return lambda i: name(int(starts[i]), int(ends[i]))
+
+
+cdef void* _grown(void* room, Py_ssize_t n) except NULL:
+    """Room for `n` numbers of four bytes, with what was in it."""
+    cdef void* more = PyMem_Realloc(room, n * 4)
+    if more == NULL:
+        raise MemoryError
+    return more
+
+
+def squeeze(bytes text, Py_ssize_t most):
+    """Return the text with every run of white space as one character: a new line if it has one, else a space.
+
+    Ends when there are `most` bytes.
+    """
+    cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i, n = 0
+    cdef bytes squeezed = PyBytes_FromStringAndSize(NULL, min(length, most))
+    cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(squeezed)
     cdef uint8_t c
-    cdef uint8_t[::1] out = np.empty(length, np.uint8)
-    with nogil:
-        for i in range(length):
-            c = old[i]
-            if c > 32:
-                out[n] = c
-                n += 1
-            elif n and out[n - 1] <= 32:
+    for i in range(length):
+        c = old[i]
+        if c <= 32:
+            if n and out[n - 1] <= 32:
                 if c == 10:
                     out[n - 1] = 10
-            else:
-                out[n] = 10 if c == 10 else 32
-                n += 1
-    return np.asarray(out)[:n].tobytes()
+                continue
+            c = 10 if c == 10 else 32
+        if n == most:
+            break
+        out[n] = c
+        n += 1
+    return squeezed if n == PyBytes_GET_SIZE(squeezed) else squeezed[:n]

@@ -1,45 +1,38 @@
 """Words of the headers, each tagged with its header: "offer" in the subject is not "offer" in a mailer's name."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable
 
-from priory.features.found import Found
-from priory.features.hashing import Tokens
-from priory.features.sections import Section, Sections
+from priory.features.hashing import Keys
+from priory.features.sections import Sections
 from priory.features.words import words_from
-from priory.kernels import Positions
 
 
-def header_words(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+def header_words(sections: Sections, keys: Keys) -> None:
     """Find names of headers (`subject`), words in them (`subject=offer`) and pairs (`subject=limited time`).
 
+    >>> from priory.features import Spec, extract
     >>> from priory.message import parse
-    >>> found = list(header_words(Sections(parse(b"Subject: A limited offer\\n\\n")), seed=1, bits=22))
+    >>> found = extract(parse(b"Subject: A limited offer\\n\\n"), Spec(kinds=frozenset({"header"}))).found[3]
     >>> [f.value(i) for f in found for i in range(len(f.buckets))]
     ['subject', 'subject=limited', 'subject=offer', 'subject=limited offer']
     """
-    names = _Names(sections.headers, sections.header_tokens)
     for n in (1, 2):
-        buckets, starts, ends = sections.header_tokens.runs(n, seed, bits)
-        yield Found(sections.headers, buckets, starts, ends, partial(names.value, starts, n))
+        keys.runs(sections.header_tokens, n)
+        if keys.located:
+            keys.close(sections.headers, _tagged(sections, n))
 
 
-class _Names:
-    """Tells in which header a word stands; where the headers begin is looked up when first asked."""
+def _tagged(sections: Sections, n: int) -> Callable[[int, int], str]:
+    """Return what names words by the header they stand in."""
+    text = sections.headers.folded
+    lines = [at for at, byte in enumerate(text) if byte > 32 and (at == 0 or text[at - 1] == 10)]
+    words = words_from(sections.headers, sections.header_tokens, n)
 
-    __slots__ = ("_section", "_starts", "_tokens")
-
-    def __init__(self, section: Section, tokens: Tokens) -> None:
-        self._section = section
-        self._tokens = tokens
-        self._starts: list[int] = []
-
-    def value(self, starts: Positions, n: int, i: int) -> str:
-        text, start = self._section.folded, int(starts[i])
-        if not self._starts:
-            self._starts = [at for at, byte in enumerate(text) if byte > 32 and (at == 0 or text[at - 1] == 10)]
-        line = self._starts[bisect_right(self._starts, start) - 1]
+    def named(start: int, end: int) -> str:
+        line = lines[bisect_right(lines, start) - 1]
         colon = text.find(b":", line)
         name = text[line : colon if colon >= 0 else len(text)].decode("utf-8", "replace")
-        return name if start == line else f"{name}={words_from(self._section, self._tokens, start, n)}"
+        return name if start == line else f"{name}={words(start, end)}"
+
+    return named

@@ -5,11 +5,11 @@ same message gives the same features on a slow day too. RE2 knows no look-around
 needs them is refused when the configuration is read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from priory.features.found import Found, found_values
+from priory.features.hashing import Keys
 from priory.features.sections import Sections
 
 
@@ -46,10 +46,12 @@ def compiled(patterns: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
     return _compiled(tuple(patterns.items()))
 
 
-def pattern_matches(sections: Sections, patterns: Mapping[str, str], seed: int, bits: int) -> Iterator[Found]:
+def pattern_matches(sections: Sections, keys: Keys, patterns: Mapping[str, str]) -> None:
     """Find which patterns match the headers or the text, and where first."""
-    if not patterns:
-        return
-    for section in (sections.headers, sections.text):
-        matches = ((name, pattern.search(section.shown)) for name, pattern in compiled(patterns))
-        yield found_values(section, [(name.encode(), *match.span()) for name, match in matches if match], seed, bits)
+    for section in (sections.headers, sections.text) if patterns else ():
+        for name, pattern in compiled(patterns):
+            match = pattern.search(section.shown)
+            if match:
+                keys.value(name.encode(), *match.span())
+        if keys.located:
+            keys.close(section)

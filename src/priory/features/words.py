@@ -1,50 +1,52 @@
 """Words of the visible text, and two or three of them in a row.
 
->>> from priory.features.sections import Sections
+>>> from priory.features import Spec, extract
 >>> from priory.message import parse
->>> found, = pairs(Sections(parse(b"Subject: hi\\n\\nA limited time offer.")), seed=1, bits=22)
+>>> found, = extract(parse(b"Subject: hi\\n\\nA limited time offer."), Spec(kinds=frozenset({"pair"}))).found[1]
 >>> [found.value(i) for i in range(len(found.buckets))]
 ['limited time', 'time offer']
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable
 
-import numpy as np
-
-from priory.features.found import Found
-from priory.features.hashing import Tokens
+from priory.features.hashing import Keys, Tokens
 from priory.features.sections import Section, Sections
 
 
-def words_from(section: Section, tokens: Tokens, start: int, n: int) -> str:
-    """Return the `n` words of which the first begins at `start`, one space between them."""
-    first = int(np.searchsorted(tokens.starts, start))
-    spans = zip(tokens.starts[first : first + n], tokens.ends[first : first + n], strict=True)
-    return " ".join(section.folded[begin:end].decode("utf-8", "replace") for begin, end in spans)
+def words_from(section: Section, tokens: Tokens, n: int) -> Callable[[int, int], str]:
+    """Return what names the `n` words of which the first begins at a place, one space between them."""
+    spans = tokens.spans()
+    starts = [start for start, _ in spans]
+
+    def named(start: int, _end: int) -> str:
+        first = bisect_left(starts, start)
+        return " ".join(section.folded[begin:end].decode("utf-8", "replace") for begin, end in spans[first : first + n])
+
+    return named
 
 
-def _runs(sections: Sections, n: int, seed: int, bits: int) -> Iterator[Found]:
+def _runs(sections: Sections, keys: Keys, n: int) -> None:
     """Runs of words in the text; the addresses it links to are text, too, which spammers cannot leave out."""
-    yield _found(sections.text, sections.text_tokens, n, seed, bits)
-    if sections.message.links:
-        yield _found(sections.links, sections.link_tokens, n, seed, bits)
+    keys.runs(sections.text_tokens, n)
+    if keys.located:
+        keys.close(sections.text, words_from(sections.text, sections.text_tokens, n))
+    if sections.message.targets:
+        keys.runs(sections.link_tokens, n)
+        if keys.located:
+            keys.close(sections.links, words_from(sections.links, sections.link_tokens, n))
 
 
-def _found(section: Section, tokens: Tokens, n: int, seed: int, bits: int) -> Found:
-    buckets, starts, ends = tokens.runs(n, seed, bits)
-    return Found(section, buckets, starts, ends, lambda i: words_from(section, tokens, int(starts[i]), n))
-
-
-def words(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+def words(sections: Sections, keys: Keys) -> None:
     """Find the words of the text."""
-    return _runs(sections, 1, seed, bits)
+    _runs(sections, keys, 1)
 
 
-def pairs(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+def pairs(sections: Sections, keys: Keys) -> None:
     """Find two words in a row (bigrams)."""
-    return _runs(sections, 2, seed, bits)
+    _runs(sections, keys, 2)
 
 
-def triples(sections: Sections, seed: int, bits: int) -> Iterator[Found]:
+def triples(sections: Sections, keys: Keys) -> None:
     """Find three words in a row (trigrams)."""
-    return _runs(sections, 3, seed, bits)
+    _runs(sections, keys, 3)

@@ -66,7 +66,7 @@ def _read(raw: bytes, spec: Spec) -> _Read:
     """What is kept of a message; where its features stand in it is not, for it is large."""
     message = parse(raw)
     read = prepared(message, spec)
-    bare = Features(read.features.buckets, read.features.offsets, ())
+    bare = Features(read.features.buckets, read.features.offsets)
     return Prepared(read.digest, read.sender, bare), _thread(message), _time(message)
 
 

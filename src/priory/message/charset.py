@@ -10,6 +10,7 @@ from functools import lru_cache
 # Codecs of Python that are no charset of mail: some are quadratic, some decode to bytes.
 _NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "mbcs", "oem"}
 _UTF8_SUPERSEDES = {"ascii", "iso8859-1", "cp1252"}
+_ASCII_STAYS = {*_UTF8_SUPERSEDES, "utf-8"}
 _LONGEST_NAME = 40
 # Python remembers every name it was ever asked for, so it is asked only for those it has.
 _CHARSETS = {module.name for module in pkgutil.iter_modules(encodings.__path__)} | set(encodings.aliases.aliases)
@@ -34,6 +35,15 @@ def known(charset: str) -> str | None:
     return codec.name if is_text and codec.name not in _NO_CHARSETS else None
 
 
+def is_ascii_charset(charset: str) -> bool:
+    """Tell whether ASCII bytes in this charset are ASCII text: with no other charset bytes need not be looked at.
+
+    >>> is_ascii_charset("windows-1252"), is_ascii_charset("utf-7")
+    (True, False)
+    """
+    return known(charset) in _ASCII_STAYS
+
+
 def decode(data: bytes, charset: str | None) -> tuple[str, str | None]:
     """Return the text, and what was wrong with the claimed charset, if anything was.
 
@@ -47,7 +57,7 @@ def decode(data: bytes, charset: str | None) -> tuple[str, str | None]:
     """
     name = known(charset) if charset else "ascii"
     defect = None if name else "unknown charset"
-    if data.isascii() and (name is None or name in _UTF8_SUPERSEDES or name == "utf-8"):
+    if data.isascii() and (name is None or name in _ASCII_STAYS):
         return data.decode("ascii"), defect
     if name is None or name in _UTF8_SUPERSEDES:
         try:

@@ -1,4 +1,4 @@
-"""Header fields of a message: found, unfolded, decoded; and which of them are never evidence.
+"""What stands in header fields: encoded words and parameters; and which fields are never evidence.
 
 Verdict headers of other filters are cut out before anything else looks at the message: senders forge them, and in a
 collection of old mail they give the answer away. So are the notes that a mailbox keeps about its messages (read,
@@ -9,7 +9,7 @@ import binascii
 import re
 from functools import lru_cache
 from itertools import groupby
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from priory.message.charset import decode
@@ -31,24 +31,10 @@ BOOKKEEPING: Final = frozenset(
      "x-mozilla-keys", "x-evolution", "x-evolution-source", "x-gmail-labels", "x-folder", "x-kmail-mdn-sent")
 )  # fmt: skip
 
-_NAME = "[!-9;-~]{1,200}"  # longer ones no program writes, and is_evidence would remember them
-_FOLDS = r"(?:\n[ \t][^\n]*)*"
-_FIELD = re.compile(rf"^({_NAME})[ \t]*:([^\n]*{_FOLDS})", re.MULTILINE)
-_LEADING_FIELDS = re.compile(rf"(?:{_NAME}[ \t]*:[^\n]*{_FOLDS}(?:\n|\Z))*".encode())
 _ENCODED = r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?="
 _ENCODED_WORD = re.compile(_ENCODED)
 _ENCODED_RUN = re.compile(rf"{_ENCODED}(?:\s*{_ENCODED})*")
 _PARAMETER = re.compile(r";\s*([\w!#$&+.^`|~-]+?)(?:\*(\d{1,4}))?(\*)?\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^;\s]*)")
-
-
-Fields: TypeAlias = list[tuple[str, str]]  #: names and raw values, a character per byte
-
-
-class Header(NamedTuple):
-    """One field: its name as written, and its value decoded, with folds kept as the sender made them."""
-
-    name: str
-    value: str
 
 
 @lru_cache(maxsize=4096)
@@ -62,32 +48,16 @@ def is_evidence(name: str) -> bool:
     return lowered not in BOOKKEEPING and not lowered.startswith(VERDICT_PREFIXES)
 
 
-def fields(block: bytes) -> Fields:
-    """Return name and raw value (a character per byte) of every field that may be read; other lines are passed over.
+def header(raw: str) -> tuple[str, str | None]:
+    """Return a decoded value, given a character per byte, and what was wrong with its bytes, if anything was.
 
-    >>> fields(b"Subject: hello\\n  you\\nX-Spam-Status: Yes\\n")
-    [('Subject', ' hello\\n  you')]
+    >>> header(" Gr\xfc\xdfe")
+    (' Grüße', '8-bit text in a header')
     """
-    text = block.replace(b"\r\n", b"\n").decode("latin-1")
-    return [(name, value) for name, value in _FIELD.findall(text) if is_evidence(name)]
-
-
-def leading_fields_end(raw: bytes, start: int, end: int) -> int:
-    """Return where the first line that is no field begins.
-
-    >>> leading_fields_end(b"X-Spam-Status: Yes\\nHello Ann,\\n", 0, 30)
-    19
-    """
-    fields_found = _LEADING_FIELDS.match(raw, start, end)
-    return fields_found.end() if fields_found else start
-
-
-def header(name: str, raw: str) -> tuple[Header, str | None]:
-    """Return a decoded field, and what was wrong with its bytes, if anything was."""
     defect = None
     if not raw.isascii():
         raw, defect = decode(raw.encode("latin-1"), None)
-    return Header(name, decoded(raw) if "=?" in raw else raw), defect and "8-bit text in a header"
+    return decoded(raw) if "=?" in raw else raw, defect and "8-bit text in a header"
 
 
 def decoded(text: str) -> str:

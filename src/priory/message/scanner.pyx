@@ -7,9 +7,12 @@ as a box of their own (`<p>`, `<td>`, `<img>` …) break a word, all others do n
 `V<b></b>ia<xyz>gra` reads "Viagra", as on the screen.
 """
 
-import numpy as np
-
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint8_t, uint64_t
+
+cdef extern from "string.h" nogil:
+    void* memmem(const void* text, size_t length, const void* piece, size_t piece_length)
 
 cdef enum:
     LONGEST_TAG = 4096
@@ -65,6 +68,10 @@ cdef inline bint among(uint64_t name, uint64_t* names, int n) noexcept nogil:
     return False
 
 
+cdef struct Span:
+    Py_ssize_t target, target_end, shown, shown_end
+
+
 cdef class Scan:
     """What one pass found: `visible` and `skeleton` as UTF-8, `links` as (target, text) pairs of bytes."""
 
@@ -72,28 +79,39 @@ cdef class Scan:
     cdef readonly list links
     cdef const uint8_t* html
     cdef Py_ssize_t length
-    cdef uint8_t[::1] text, tags
+    cdef uint8_t* text
+    cdef uint8_t* tags
+    cdef Span* found
     cdef Py_ssize_t n_text, n_tags, n_links, most_tags, anchor
-    cdef Py_ssize_t[:, ::1] found
 
-    def __init__(self, const uint8_t[::1] html, Py_ssize_t most_skeleton):
-        self.length = html.shape[0]
-        self.html = &html[0] if self.length else NULL
+    def __init__(self, bytes html, Py_ssize_t most_skeleton):
+        self.html = <const uint8_t*> PyBytes_AS_STRING(html)
+        self.length = PyBytes_GET_SIZE(html)
         self.most_tags = most_skeleton
-        self.text = np.empty(self.length + 1, np.uint8)
-        self.tags = np.empty(most_skeleton + LONGEST_TAG, np.uint8)
-        self.found = np.empty((MOST_LINKS, 4), np.intp)
         self.n_text = self.n_tags = self.n_links = 0
         self.anchor = -1
-        with nogil:
-            self.scan()
-            self.end_anchor()
-        self.visible = bytes(self.text[: self.n_text])
-        self.skeleton = bytes(self.tags[: min(self.n_tags, most_skeleton)])
-        self.links = [
-            (bytes(html[self.found[i, 0] : self.found[i, 1]]), bytes(self.text[self.found[i, 2] : self.found[i, 3]]))
-            for i in range(self.n_links)
-        ]
+        cdef size_t text_room = self.length + 1, tags_room = most_skeleton + LONGEST_TAG
+        cdef uint8_t* room = <uint8_t*> PyMem_Malloc(MOST_LINKS * sizeof(Span) + text_room + tags_room)
+        if room == NULL:
+            raise MemoryError
+        try:
+            self.found = <Span*> room
+            self.text = room + MOST_LINKS * sizeof(Span)
+            self.tags = self.text + text_room
+            with nogil:
+                self.scan()
+                self.end_anchor()
+            self.visible = self.text[: self.n_text]
+            self.skeleton = self.tags[: min(self.n_tags, most_skeleton)]
+            self.links = [
+                (
+                    self.html[self.found[i].target : self.found[i].target_end],
+                    self.text[self.found[i].shown : self.found[i].shown_end],
+                )
+                for i in range(self.n_links)
+            ]
+        finally:
+            PyMem_Free(room)
 
     cdef inline void show(self, uint8_t c) noexcept nogil:
         """Append to the visible text; white space is written once."""
@@ -105,15 +123,25 @@ cdef class Scan:
         self.n_text += 1
 
     cdef void scan(self) noexcept nogil:
-        cdef Py_ssize_t i = 0, after
+        cdef const uint8_t* html = self.html
+        cdef uint8_t* text = self.text
+        cdef Py_ssize_t i = 0, n = 0, after
         while i < self.length:
-            if self.html[i] == 60:
+            if html[i] == 60:
+                self.n_text = n
                 after = self.markup(i)
+                n = self.n_text
                 if after > i:
                     i = after
                     continue
-            self.show(self.html[i] if self.html[i] != 11 else 32)
+            if html[i] > 32:
+                text[n] = html[i]
+                n += 1
+            elif n and text[n - 1] > 32:
+                text[n] = 32
+                n += 1
             i += 1
+        self.n_text = n
 
     cdef Py_ssize_t markup(self, Py_ssize_t i) noexcept nogil:
         """Deal with the tag, comment or declaration at `i` and return what follows it, or `i` if it is only a `<`."""
@@ -179,7 +207,7 @@ cdef class Scan:
     cdef void end_anchor(self) noexcept nogil:
         """The text of a link ends where its tag is closed, or the next link opens, or the mail ends."""
         if self.anchor >= 0:
-            self.found[self.anchor, 3] = self.n_text
+            self.found[self.anchor].shown_end = self.n_text
         self.anchor = -1
 
     cdef Py_ssize_t tag_end(self, Py_ssize_t j) noexcept nogil:
@@ -262,10 +290,7 @@ cdef class Scan:
 
     cdef void note(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
         if self.n_links < MOST_LINKS and end > begin:
-            self.found[self.n_links, 0] = begin
-            self.found[self.n_links, 1] = end
-            self.found[self.n_links, 2] = self.n_text
-            self.found[self.n_links, 3] = self.n_text
+            self.found[self.n_links] = Span(begin, end, self.n_text, self.n_text)
             self.n_links += 1
 
     cdef void skeleton_of(self, Py_ssize_t begin, Py_ssize_t name_end, Py_ssize_t end, bint closing) noexcept nogil:
@@ -290,3 +315,69 @@ cdef class Scan:
     cdef inline void put(self, uint8_t c) noexcept nogil:
         self.tags[self.n_tags] = c
         self.n_tags += 1
+
+
+cdef inline int space(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """How many bytes the white space at a place of UTF-8 has; 0 if there is none."""
+    if at[0] < 0x80:
+        return at[0] == 32 or 9 <= at[0] <= 13 or 28 <= at[0] <= 31
+    if at[0] == 0xC2 and at + 1 < end:
+        return 2 if at[1] == 0x85 or at[1] == 0xA0 else 0
+    if at[0] == 0xE1 and at + 2 < end:
+        return 3 if at[1] == 0x9A and at[2] == 0x80 else 0
+    if at[0] == 0xE2 and at + 2 < end:
+        if at[1] == 0x80:
+            return 3 if at[2] <= 0x8A or 0xA8 <= at[2] <= 0xA9 or at[2] == 0xAF else 0
+        return 3 if at[1] == 0x81 and at[2] == 0x9F else 0
+    return 3 if at[0] == 0xE3 and at + 2 < end and at[1] == 0x80 and at[2] == 0x80 else 0
+
+
+cdef inline bint ends_with(const uint8_t* begin, const uint8_t* at, const char* word, int length) noexcept nogil:
+    cdef int i
+    if at - begin < length:
+        return False
+    for i in range(length):
+        if lower(at[i - length]) != <uint8_t> word[i]:
+            return False
+    return True
+
+
+def plain_links(bytes text):
+    """Return the addresses that stand in plain text: http, https or ftp, and 3 to 500 characters.
+
+    >>> plain_links(b"see HTTP://a.example/x, or <ftp://b.example>; not http://a")
+    [b'HTTP://a.example/x,', b'ftp://b.example']
+    """
+    cdef const uint8_t* begin = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef const uint8_t* end = begin + PyBytes_GET_SIZE(text)
+    cdef const uint8_t* at
+    cdef const uint8_t* start
+    cdef int characters
+    cdef list links = []
+    while True:
+        at = <const uint8_t*> memmem(begin, end - begin, b"://", 3)
+        if at == NULL:
+            return links
+        if ends_with(begin, at, b"https", 5):
+            start = at - 5
+        elif ends_with(begin, at, b"http", 4):
+            start = at - 4
+        elif ends_with(begin, at, b"ftp", 3):
+            start = at - 3
+        else:
+            start = NULL
+        at += 3
+        if start != NULL:
+            begin = at
+            characters = 0
+            while at < end and at[0] != 60 and at[0] != 62 and at[0] != 34 and at[0] != 39 and not space(at, end):
+                if at[0] & 0xC0 != 0x80:
+                    if characters == 500:
+                        break
+                    characters += 1
+                at += 1
+            if characters >= 3:
+                links.append(PyBytes_FromStringAndSize(<const char*> start, at - start))
+            else:
+                at = begin
+        begin = at

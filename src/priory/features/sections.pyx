@@ -1,0 +1,206 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""The canonical text of a message, in sections: what features are drawn from, and what an explanation colours.
+
+Every feature has a place in some section, so whatever the filter holds for or against a message can be pointed at.
+A section is kept as shown and folded to lower case, in UTF-8, byte for byte in step.
+"""
+
+import re
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+
+from priory.features.hashing cimport Tokens
+from priory.message.fields cimport Field, Fields
+from priory.message.reading cimport Message, Text
+
+from priory.features.hashing import squeeze
+
+MOST_HEADER = 400  #: characters of one header: long ones are signatures and routes
+MOST_HEADERS = 6_000
+MOST_PART_FIELDS = 40
+MOST_TEXT = 12_000
+MOST_SOURCE = 3_000  #: of which the headers take their part first
+MOST_LINK = 200
+MOST_LINKS = 50
+
+# Characters whose lower case takes more or fewer bytes; tests/features/test_sections.py looks for others.
+_OUT_OF_STEP = re.compile("[İȺȾẞ\u2126\u212a\u212bⱢⱤⱭⱮⱯⱰⱾⱿꞍꞪꞫꞬꞭꞮꞰꞱꞲꟅ]")
+
+
+cdef class Section:
+    """A named stretch of text, as shown and in lower case."""
+
+    def __init__(self, str name, bytes shown, bytes folded):
+        self.name = name
+        self.shown = shown
+        self.folded = folded
+
+
+def section(str name, bytes text, Py_ssize_t most):
+    """Return a section of at most `most` bytes.
+
+    >>> section("text", "Grüße, 50 % OFF".encode(), 100).folded.decode()
+    'grüße, 50 % off'
+    """
+    cdef bytes shown
+    if text.isascii():
+        shown = text if len(text) <= most else text[:most]
+        return Section(name, shown, shown.lower())
+    in_step = _OUT_OF_STEP.sub(lambda letter: letter[0].lower(), text.decode("utf-8", "replace"))
+    return Section(name, _cut(in_step.encode(), most), _cut(in_step.lower().encode(), most))
+
+
+cdef bytes _cut(bytes data, Py_ssize_t most):
+    """Cut to `most` bytes, not inside a character."""
+    if len(data) <= most:
+        return data
+    while most and (<const uint8_t*> PyBytes_AS_STRING(data))[most] & 0xC0 == 0x80:
+        most -= 1
+    return data[:most]
+
+
+cdef bytes _lines(list blocks, Py_ssize_t most_fields):
+    """Fields as lines `name:value`, the values cut, somewhat beyond the bytes that a section has room for."""
+    cdef Py_ssize_t room = MOST_HEADERS + 4 * MOST_HEADER + 256, most = MOST_HEADERS, n = 0, i, length, fields = 0
+    cdef bytes text = PyBytes_FromStringAndSize(NULL, room)
+    cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(text)
+    cdef Fields block
+    cdef const Field* field
+    for block in blocks:
+        for i in range(block.n):
+            if fields == most_fields or n > most:
+                return text[:n]
+            field = &block.field[i]
+            length = _cut_length(field)
+            if fields:
+                out[n] = 10
+                n += 1
+            memcpy(out + n, field.name, field.name_length)
+            n += field.name_length
+            out[n] = 58
+            memcpy(out + n + 1, field.value, length)
+            n += length + 1
+            fields += 1
+    return text[:n]
+
+
+cdef inline Py_ssize_t _cut_length(const Field* field) noexcept:
+    """How many bytes of a value its first characters have."""
+    cdef Py_ssize_t i = 0, characters = 0, most = 400
+    if field.value_length <= most:
+        return field.value_length
+    if field.is_plain:
+        return most
+    while i < field.value_length:
+        if field.value[i] & 0xC0 != 0x80:
+            if characters == most:
+                break
+            characters += 1
+        i += 1
+    return i
+
+
+cdef class Sections:
+    """The sections of one message; what no enabled kind of feature asks for is never computed."""
+
+    def __init__(self, Message message):
+        self.message = message
+
+    @property
+    def headers(self):
+        """The headers in their order, with the folds of the sender."""
+        if self._headers is None:
+            self._headers = section("headers", _lines([self.message.own], -1), MOST_HEADERS)
+        return self._headers
+
+    @property
+    def part_headers(self):
+        """The headers inside the body, of its parts."""
+        if self._part_headers is None:
+            self._part_headers = section("part headers", _lines(self.message.inner, MOST_PART_FIELDS), MOST_HEADERS)
+        return self._part_headers
+
+    @property
+    def text(self):
+        """The visible text."""
+        if self._text is None:
+            text = _joined([(<Text> part).visible for part in self.message.bodies])
+            self._text = section("text", squeeze(text, MOST_TEXT + 4), MOST_TEXT)
+        return self._text
+
+    @property
+    def source(self):
+        """The text with its markup; where there is none, it is the visible text."""
+        cdef Text part
+        if self._source is None:
+            for part in self.message.bodies:
+                if part.content_type == "text/html":
+                    source = _joined([(<Text> each).markup for each in self.message.bodies])
+                    self._source = section("source", squeeze(source, MOST_SOURCE + 4), MOST_SOURCE)
+                    return self._source
+            self._source = self.text
+        return self._source
+
+    @property
+    def distinct_links(self):
+        """Targets and texts of the links, each target once, and on one line."""
+        if self._distinct_links is None:
+            once = {target: shown for target, shown in reversed(self.message.targets) if _words(target)}
+            self._distinct_links = [
+                (_cut_line(_words(target)), shown) for target, shown in reversed(once.items())
+            ][:MOST_LINKS]
+        return self._distinct_links
+
+    @property
+    def links(self):
+        """The targets of the links, a line each."""
+        if self._links is None:
+            self._links = section("links", b"\n".join([target for target, _ in self.distinct_links]), MOST_HEADERS)
+        return self._links
+
+    @property
+    def markup(self):
+        """The skeleton of the HTML."""
+        if self._markup is None:
+            self._markup = section("markup", self.message.tags, MOST_HEADERS)
+        return self._markup
+
+    @property
+    def text_tokens(self):
+        """The words of the text."""
+        if self._text_tokens is None:
+            self._text_tokens = Tokens(self.text.folded, False)
+        return self._text_tokens
+
+    @property
+    def link_tokens(self):
+        """The words of the links' targets."""
+        if self._link_tokens is None:
+            self._link_tokens = Tokens(self.links.folded, False)
+        return self._link_tokens
+
+    @property
+    def header_tokens(self):
+        """The words of the headers, each with its header's name."""
+        if self._header_tokens is None:
+            self._header_tokens = Tokens(self.headers.folded, True)
+        return self._header_tokens
+
+
+cdef bytes _joined(list texts):
+    return texts[0] if len(texts) == 1 else b"\n".join(texts)
+
+
+cdef list _words(bytes target):
+    """What stands between white space."""
+    if target.isascii():
+        return target.split()
+    return [word.encode() for word in target.decode("utf-8", "replace").split()]
+
+
+cdef bytes _cut_line(list words):
+    """Words on one line of so many characters."""
+    line = b" ".join(words)
+    return line[:MOST_LINK] if line.isascii() else line.decode()[:MOST_LINK].encode()

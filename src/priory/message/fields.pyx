@@ -1,0 +1,214 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The fields of one header block: where each name and value lies, in one pass over its bytes.
+
+A field is a name of visible ASCII up to a colon, and what follows it up to the first line that does not begin with
+white space. Lines that are none are passed over, and so are fields that are never evidence. Nothing is copied unless
+the lines end in CR LF or a value has to be decoded.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.unicode cimport PyUnicode_DecodeLatin1, PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t
+from libc.string cimport memchr, memcpy
+
+from priory.message.headers import header, is_evidence
+
+cdef extern from "string.h" nogil:
+    void* memmem(const void* text, size_t length, const void* piece, size_t piece_length)
+
+cdef enum:
+    LONGEST_NAME = 200  # longer ones no program writes, and is_evidence would remember them
+
+
+cdef inline bint is_space(uint8_t c) noexcept:
+    """White space as Python sees it in text of one byte per character."""
+    return c == 32 or 9 <= c <= 13 or 28 <= c <= 31 or c == 0x85 or c == 0xA0
+
+
+cdef inline bint is_ascii(const uint8_t* text, Py_ssize_t length) noexcept:
+    cdef Py_ssize_t i
+    cdef uint8_t every = 0
+    for i in range(length):
+        every |= text[i]
+    return every < 128
+
+
+cdef const uint8_t* field_end(
+    const uint8_t* at, const uint8_t* end, Py_ssize_t* name, Py_ssize_t* colon
+) noexcept:
+    """Where the field that begins here ends, at a line end or at `end`; NULL if none does. Sets its name's length."""
+    cdef const uint8_t* line_end
+    name[0] = 0
+    while at + name[0] < end and 33 <= at[name[0]] <= 126 and at[name[0]] != 58:
+        name[0] += 1
+    colon[0] = name[0]
+    while at + colon[0] < end and (at[colon[0]] == 32 or at[colon[0]] == 9):
+        colon[0] += 1
+    if not 0 < name[0] <= LONGEST_NAME or at + colon[0] >= end or at[colon[0]] != 58:
+        return NULL
+    line_end = <const uint8_t*> memchr(at, 10, end - at)
+    while line_end != NULL and line_end + 1 < end and (line_end[1] == 32 or line_end[1] == 9):
+        line_end = <const uint8_t*> memchr(line_end + 1, 10, end - line_end - 1)
+    return end if line_end == NULL else line_end
+
+
+def leading_fields_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
+    """Return where the first line that is no field begins.
+
+    >>> leading_fields_end(b"X-Spam-Status: Yes\\nHello Ann,\\n", 0, 30)
+    19
+    """
+    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
+    cdef const uint8_t* after
+    cdef Py_ssize_t name = 0, colon = 0
+    while start < end:
+        after = field_end(text + start, text + end, &name, &colon)
+        if after == NULL:
+            return start
+        start = min(after + 1 - text, end)
+    return start
+
+
+cdef bint is_named(const Field* field, bytes name) noexcept:
+    """Tell whether a field has this name, which is given in lower case."""
+    cdef const uint8_t* wanted = <const uint8_t*> PyBytes_AS_STRING(name)
+    cdef Py_ssize_t i
+    if field.name_length != PyBytes_GET_SIZE(name):
+        return False
+    for i in range(field.name_length):
+        if (field.name[i] | 32 if 65 <= field.name[i] <= 90 else field.name[i]) != wanted[i]:
+            return False
+    return True
+
+
+cdef class Fields:
+    """The fields of the header block between two places of a message, in order.
+
+    >>> fields = Fields(b"Subject: hello\\n  you\\nX-Spam-Status: Yes\\n", 0, 40)
+    >>> fields.pairs()
+    [('Subject', ' hello\\n  you')]
+    """
+
+    def __cinit__(self, bytes raw, Py_ssize_t start, Py_ssize_t end):
+        self.n = 0
+        self.field = <Field*> PyMem_Malloc(32 * sizeof(Field))
+        if self.field == NULL:
+            raise MemoryError
+        self._kept = [raw]
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw) + start
+        cdef bytes block
+        if memchr(text, 13, end - start) != NULL:
+            block = raw[start:end].replace(b"\r\n", b"\n")
+            self._kept.append(block)
+            self._find(<const uint8_t*> PyBytes_AS_STRING(block), PyBytes_GET_SIZE(block))
+        else:
+            self._find(text, end - start)
+
+    def __dealloc__(self):
+        PyMem_Free(self.field)
+
+    def __len__(self):
+        return self.n
+
+    cdef int _find(self, const uint8_t* text, Py_ssize_t length) except -1:
+        cdef const uint8_t* at = text
+        cdef const uint8_t* end = text + length
+        cdef const uint8_t* after
+        cdef Py_ssize_t name = 0, colon = 0
+        while at < end:
+            after = field_end(at, end, &name, &colon)
+            if after != NULL:
+                self._append(at, name, at + colon + 1, after)
+            else:
+                after = <const uint8_t*> memchr(at, 10, end - at)
+            at = end if after == NULL else after + 1
+        return 0
+
+    cdef int _append(
+        self, const uint8_t* name, Py_ssize_t name_length, const uint8_t* value, const uint8_t* end
+    ) except -1:
+        # No field that is not read begins with another letter.
+        if name[0] | 32 == 120 or name[0] | 32 == 115:
+            if not is_evidence(PyUnicode_DecodeLatin1(<const char*> name, name_length, NULL)):
+                return 0
+        cdef Field* more
+        if self.n >= 32 and self.n & (self.n - 1) == 0:
+            more = <Field*> PyMem_Realloc(self.field, 2 * self.n * sizeof(Field))
+            if more == NULL:
+                raise MemoryError
+            self.field = more
+        cdef Py_ssize_t length = end - value
+        cdef bint is_plain = is_ascii(value, length) and memmem(value, length, b"=?", 2) == NULL
+        self.field[self.n] = Field(name, name_length, value, length, is_plain)
+        self.n += 1
+        return 0
+
+    cdef const Field* first(self, bytes name) noexcept:
+        """The first field of a name, which is given in lower case; NULL if there is none."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            if is_named(&self.field[i], name):
+                return &self.field[i]
+        return NULL
+
+    cdef str raw_value(self, bytes name):
+        """The first value of a name that is not empty, a character per byte; call it before `decode`."""
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            if is_named(&self.field[i], name):
+                value = PyUnicode_DecodeLatin1(
+                    <const char*> self.field[i].value, self.field[i].value_length, NULL
+                ).strip()
+                if value:
+                    return value
+        return ""
+
+    cdef int decode(self, list defects) except -1:
+        """Put decoded values, in UTF-8, in the place of those that have to be; note what was wrong with their bytes."""
+        cdef Py_ssize_t i
+        cdef bytes decoded
+        cdef Field* field
+        for i in range(self.n):
+            field = &self.field[i]
+            if not field.is_plain:
+                read, defect = header(PyUnicode_DecodeLatin1(<const char*> field.value, field.value_length, NULL))
+                if defect is not None:
+                    defects.append(defect)
+                decoded = read.encode("utf-8", "replace")
+                self._kept.append(decoded)
+                field.value = <const uint8_t*> PyBytes_AS_STRING(decoded)
+                field.value_length = PyBytes_GET_SIZE(decoded)
+        return 0
+
+    cdef bytes canonical(self):
+        """The fields as they enter the digest of a message, an empty line at the end; call it before `decode`."""
+        cdef Py_ssize_t i, size = 1, length
+        for i in range(self.n):
+            size += self.field[i].name_length + self.field[i].value_length + 2
+        cdef bytes text = PyBytes_FromStringAndSize(NULL, size)
+        cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(text)
+        cdef uint8_t* at = out
+        for i in range(self.n):
+            memcpy(at, self.field[i].name, self.field[i].name_length)
+            at += self.field[i].name_length
+            at[0] = 58
+            length = self.field[i].value_length
+            while length and is_space(self.field[i].value[length - 1]):
+                length -= 1
+            memcpy(at + 1, self.field[i].value, length)
+            at += length + 1
+            at[0] = 10
+            at += 1
+        at[0] = 10
+        return text[: at + 1 - out]
+
+    def pairs(self):
+        """Return names and values as text."""
+        return [
+            (
+                PyUnicode_DecodeLatin1(<const char*> self.field[i].name, self.field[i].name_length, NULL),
+                PyUnicode_DecodeUTF8(<const char*> self.field[i].value, self.field[i].value_length, "replace"),
+            )
+            for i in range(self.n)
+        ]

@@ -1,0 +1,24 @@
+from priory.message.fields cimport Fields
+
+
+cdef class Part:
+    cdef readonly Fields fields
+    cdef readonly str content_type, encoding, disposition, filename
+    cdef readonly dict parameters
+    cdef readonly Py_ssize_t start, end
+
+
+cdef class Structure:
+    cdef readonly bytes raw
+    cdef readonly Py_ssize_t body
+    cdef readonly list parts, outer, defects
+
+    cdef Py_ssize_t _read(self, Py_ssize_t start, Py_ssize_t end, int depth) except -1
+    cdef Part _part(self, Fields own, Py_ssize_t start, Py_ssize_t end)
+    cdef int _read_multipart(self, Part part, int depth) except -1
+    cdef int _descend(self, Part part, list pieces, int depth) except -1
+    cdef list _pieces(self, Py_ssize_t start, Py_ssize_t end, bytes boundary)
+
+
+cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end)
+cpdef tuple body(bytes raw, Part part, Py_ssize_t most)

@@ -1,0 +1,34 @@
+from typing import Final
+
+from priory.message.fields import Fields
+
+DEEPEST: Final = 25
+MOST_PARTS: Final = 250
+MOST_BOUNDARY_LINES: Final = 20_000
+MOST_HEADER_BYTES: Final = 262_144
+MOST_DECODED_BYTES: Final = 33_554_432
+
+class Part:
+    """A leaf of the message: its own header fields, and where its encoded body lies."""
+
+    fields: Fields
+    content_type: str
+    parameters: dict[str, str]
+    encoding: str
+    disposition: str
+    filename: str
+    start: int
+    end: int
+
+class Structure:
+    """All parts of a message, the header fields of the containers on the way to them, and what was wrong."""
+
+    raw: bytes
+    body: int
+    parts: list[Part]
+    outer: list[Fields]
+    defects: list[str]
+
+def structure(raw: bytes, start: int) -> Structure: ...
+def header_end(raw: bytes, start: int, end: int) -> tuple[int, int]: ...
+def body(raw: bytes, part: Part, most: int) -> tuple[bytes, str | None]: ...

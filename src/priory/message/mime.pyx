@@ -1,0 +1,179 @@
+# cython: language_level=3
+"""From raw bytes to the parts of a message, for any bytes, within limits that no message can talk us out of.
+
+One reader for all mail, written for hostile mail: it works with positions in one buffer, never copies what it does
+not return, and never goes back. The alternatives were measured in docs/decisions/parsing.md.
+"""
+
+import binascii
+from functools import lru_cache
+
+from priory.message.fields cimport Fields
+
+from priory.message.fields import leading_fields_end
+from priory.message.headers import base64_bytes, decoded, parameters
+
+DEEPEST = 25  #: multipart inside multipart
+MOST_PARTS = 250
+MOST_BOUNDARY_LINES = 20_000  #: that begin like a boundary and are none
+MOST_HEADER_BYTES = 256 * 1024  #: of one header block
+MOST_DECODED_BYTES = 32 * 1024 * 1024  #: of one part
+
+cdef int _DEEPEST = DEEPEST, _MOST_PARTS = MOST_PARTS, _MOST_BOUNDARY_LINES = MOST_BOUNDARY_LINES
+cdef Py_ssize_t _MOST_HEADER_BYTES = MOST_HEADER_BYTES
+cdef dict _DECODERS = {"base64": (base64_bytes, 2), "quoted-printable": (binascii.a2b_qp, 4)}
+"""How to decode, and the most encoded bytes that are read for a decoded one."""
+cdef frozenset _PLAIN = frozenset(("", "7bit", "8bit", "binary"))
+_usual_parameters = lru_cache(maxsize=512)(parameters)
+
+
+cdef class Part:
+    """A leaf of the message: its own header fields, and where its encoded body lies."""
+
+    def __init__(
+        self, Fields fields, str content_type, dict parameters, str encoding, str disposition, str filename,
+        Py_ssize_t start, Py_ssize_t end,
+    ):
+        self.fields = fields
+        self.content_type = content_type
+        self.parameters = parameters
+        self.encoding = encoding
+        self.disposition = disposition
+        self.filename = filename
+        self.start = start
+        self.end = end
+
+
+cdef class Structure:
+    """All parts of a message, the header fields of the containers on the way to them, and what was wrong."""
+
+    def __init__(self, bytes raw, Py_ssize_t start):
+        self.raw = raw
+        self.parts = []
+        self.outer = []
+        self.defects = []
+        self.body = self._read(start, len(raw), 0)
+
+    cdef Py_ssize_t _read(self, Py_ssize_t start, Py_ssize_t end, int depth) except -1:
+        """Add what stands between `start` and `end` to what was found; return where its body begins."""
+        cdef Py_ssize_t block_end, body, text
+        block_end, body = header_end(self.raw, start, end)
+        if block_end - start > _MOST_HEADER_BYTES:
+            self.defects.append("headers too long")
+            block_end = start + _MOST_HEADER_BYTES
+        cdef Fields own = Fields(self.raw, start, block_end)
+        if own.n == 0:  # text without headers: what stands where they should is text, too
+            text = leading_fields_end(self.raw, start, block_end)
+            body = text if text < block_end else body
+        cdef Part part = self._part(own, body, end)
+        if part.content_type.startswith("multipart/"):
+            self._read_multipart(part, depth)
+        elif part.content_type == "message/rfc822" and part.encoding not in _DECODERS:
+            self._descend(part, [(body, end)], depth)
+        else:
+            self.parts.append(part)
+        return body
+
+    cdef Part _part(self, Fields own, Py_ssize_t start, Py_ssize_t end):
+        cdef str content_type
+        content_type, given = _parameters(own.raw_value(b"content-type"))
+        if content_type.count("/") != 1 or " " in content_type:
+            if content_type:
+                self.defects.append("malformed content type")
+            first = content_type.partition(" ")[0]
+            content_type = first if first.count("/") == 1 else "text/plain"
+        disposition, named = _parameters(own.raw_value(b"content-disposition"))
+        cdef str filename = named.get("filename") or given.get("name") or ""
+        encoding = own.raw_value(b"content-transfer-encoding").lower().partition(";")[0].strip()
+        return Part(own, content_type, given, encoding, disposition, decoded(filename), start, end)
+
+    cdef int _read_multipart(self, Part part, int depth) except -1:
+        line = part.parameters.get("boundary", "").rstrip().encode("latin-1", "replace")
+        pieces = self._pieces(part.start, part.end, line) if line else []
+        if pieces:
+            return self._descend(part, pieces, depth)
+        self.defects.append("multipart without parts")
+        self.parts.append(
+            Part(part.fields, "text/plain", {}, part.encoding, part.disposition, part.filename, part.start, part.end)
+        )
+        return 0
+
+    cdef int _descend(self, Part part, list pieces, int depth) except -1:
+        self.outer.append(part.fields)
+        if depth >= _DEEPEST:
+            self.defects.append("nested too deeply")
+            return 0
+        for start, end in pieces:
+            if len(self.parts) + len(self.outer) >= _MOST_PARTS:
+                self.defects.append("too many parts")
+                return 0
+            self._read(start, end, depth + 1)
+        return 0
+
+    cdef list _pieces(self, Py_ssize_t start, Py_ssize_t end, bytes boundary):
+        """Where each piece between two boundary lines lies (RFC 2046, 5.1.1)."""
+        cdef bytes delimiter = b"\n--" + boundary, raw = self.raw
+        cdef Py_ssize_t begin = -1, at = raw.find(delimiter, max(start - 1, 0), end), after, line_end
+        cdef int lines = 0
+        cdef list pieces = []
+        while at >= 0 and lines < _MOST_BOUNDARY_LINES and len(pieces) <= _MOST_PARTS:
+            lines += 1
+            after = at + len(delimiter)
+            line_end = raw.find(b"\n", after, end)
+            line_end = line_end if line_end >= 0 else end
+            rest = raw[after : min(line_end, after + 80)].strip()
+            if rest in (b"", b"--"):
+                if begin >= 0:
+                    pieces.append((begin, max(begin, at - (raw[at - 1 : at] == b"\r"))))  # two boundaries in a row
+                if rest:
+                    return pieces
+                begin = min(line_end + 1, end)
+            at = raw.find(delimiter, line_end, end)
+        if begin >= 0 and len(pieces) <= _MOST_PARTS:
+            self.defects.append("multipart without end")
+            pieces.append((begin, end))
+        return pieces
+
+
+def structure(bytes raw, Py_ssize_t start):
+    """Return the parts of the message that begins at `start`.
+
+    >>> raw = b"Content-Type: multipart/mixed; boundary=x\\n\\n--x\\n\\nhello\\n--x--\\n"
+    >>> [(part.content_type, raw[part.start:part.end]) for part in structure(raw, 0).parts]
+    [('text/plain', b'hello')]
+    """
+    return Structure(raw, start)
+
+
+cdef tuple _parameters(str value):
+    """The parameters of a value; nearly all mail has one of a few, but for those that name a boundary."""
+    return parameters(value) if len(value) > 100 or "oundary" in value else _usual_parameters(value)
+
+
+cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
+    """Return where the header block ends and where the body begins."""
+    if raw.startswith(b"\n", start, end):
+        return start, start + 1
+    if raw.startswith(b"\r\n", start, end):
+        return start, start + 2
+    cdef Py_ssize_t unix = raw.find(b"\n\n", start, end)
+    cdef Py_ssize_t dos = raw.find(b"\n\r\n", start, unix if unix >= 0 else end)
+    if dos >= 0:
+        return dos + 1, dos + 3
+    return (unix + 1, unix + 2) if unix >= 0 else (end, end)
+
+
+cpdef tuple body(bytes raw, Part part, Py_ssize_t most):
+    """Return up to `most` bytes of a part's decoded body, and what was wrong with its encoding."""
+    cdef bytes data
+    cdef Py_ssize_t longest = 1, stop
+    if part.encoding in _DECODERS:
+        decoder, longest = _DECODERS[part.encoding]
+        stop = part.start + most * longest + 1024
+        data = decoder(raw[part.start : min(part.end, stop)])[:most]
+    else:
+        stop = part.start + most * longest + 1024
+        data = raw[part.start : min(part.end, part.start + most)]
+    if len(data) < most and stop < part.end:
+        return data, "transfer encoding out of proportion"
+    return data, None if part.encoding in _PLAIN or part.encoding in _DECODERS else "unknown transfer encoding"

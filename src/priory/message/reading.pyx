@@ -1,0 +1,257 @@
+# cython: language_level=3
+"""Reads a message: texts, links and attachments of its parts, and the digest that names it.
+
+Text is kept as UTF-8, as the features need it. What is ASCII, which is most mail, is never decoded.
+"""
+
+import hashlib
+import html
+import re
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+
+from priory.message.fields cimport Field, Fields
+from priory.message.mime cimport Part, Structure
+from priory.message.mime cimport body as body_of
+
+from priory.message import mime
+from priory.message.charset import decode, is_ascii_charset, without_invisible
+from priory.message.scanner import Scan, plain_links
+from priory.message.values import Attachment, Header, Link
+
+MOST_TEXT_BYTES = 256 * 1024  #: decoded text that is read, of all parts together
+MOST_SKELETON_BYTES = 8 * 1024
+MOST_LINKS = 500
+
+_ADDRESS = re.compile(r"(?<=[^\s<>@\"(),;:])@([\w.-]{1,255})")
+_ENDLESS_NUMBER = re.compile("&#[0-9]{4000,};?")
+
+
+cdef class Text:
+    """One text part, as a person sees it, HTML without its markup; and its source, which for plain text is the same."""
+
+    def __init__(self, str content_type, charset, bytes visible, bytes markup):
+        self.content_type = content_type
+        self.charset = charset
+        self.visible = visible
+        self.markup = markup
+
+    @property
+    def text(self):
+        """What a person sees."""
+        return self.visible.decode("utf-8", "replace")
+
+    @property
+    def source(self):
+        """The text with its markup."""
+        return self.markup.decode("utf-8", "replace")
+
+    def __eq__(self, other):
+        return isinstance(other, Text) and (self.content_type, self.charset, self.visible, self.markup) == (
+            other.content_type, other.charset, other.visible, other.markup
+        )
+
+
+cdef class Message:
+    """What was found in a mail.
+
+    `digest` names the message: it is the same with LF and CRLF, in a mailbox and on standard input, with and without
+    the headers that filters and mailboxes add.
+    """
+
+    def __init__(self, bytes raw):
+        cdef Structure found = Structure(raw, envelope_end(raw))
+        cdef Part part
+        cdef Fields fields
+        self.raw = raw
+        self.own = found.outer[0] if found.outer else (<Part> found.parts[0]).fields
+        self.digest = _digest(self.own.canonical(), raw, found.body)
+        self.defects_found = found.defects
+        if self.own.n == 0:
+            self.defects_found.append("no headers")
+        self.own.decode(self.defects_found)
+        self.inner = []
+        for fields in found.outer:
+            if fields is not self.own:
+                fields.decode(self.defects_found)
+                self.inner.append(fields)
+        for part in found.parts:
+            if part.fields is not self.own:
+                part.fields.decode(self.defects_found)
+                self.inner.append(part.fields)
+        self.bodies = []
+        self.targets = []
+        self.tags = b""
+        self.attachments = ()
+        self.room = MOST_TEXT_BYTES
+        for part in found.parts:
+            self._read_part(part)
+        del self.targets[MOST_LINKS:]
+        self.tags = self.tags[:MOST_SKELETON_BYTES]
+        self.sender_domain = _domain(self._value(b"from"))
+        self.raw = None
+
+    cdef str _value(self, bytes name):
+        """The first value of a name, given in lower case."""
+        cdef const Field* field = self.own.first(name)
+        return "" if field == NULL else PyUnicode_DecodeUTF8(<const char*> field.value, field.value_length, "replace")
+
+    cdef int _read_part(self, Part part) except -1:
+        cdef bint is_text = part.content_type.startswith("text/")
+        if is_text:
+            self._read_text(part)
+        if not is_text or part.filename or part.disposition == "attachment":
+            data, _ = body_of(self.raw, part, mime.MOST_DECODED_BYTES)
+            digest = hashlib.sha256(data).hexdigest()[:32]
+            self.attachments += (Attachment(part.content_type, part.filename, len(data), digest),)
+        return 0
+
+    cdef int _read_text(self, Part part) except -1:
+        cdef bytes data, source
+        cdef Py_ssize_t room = self.room
+        data, defect = body_of(self.raw, part, room + 1)
+        self.room = max(room - len(data), 0)
+        if len(data) > room:
+            self.defects_found.append("too much text")
+            data = _whole_words(data[:room])
+        charset = part.parameters.get("charset")
+        charset = (" ".join(charset.split()) or None) if charset else None
+        lie = None
+        if data.isascii() and (charset is None or is_ascii_charset(charset)):
+            source = data
+        else:
+            text, lie = decode(data, charset)
+            source = text.encode("utf-8", "replace")
+        if defect is not None:
+            self.defects_found.append(defect)
+        if lie is not None:
+            self.defects_found.append(lie)
+        visible = self._shown(part, source)
+        markup = source if part.content_type == "text/html" else visible
+        self.bodies.append(Text(part.content_type, charset, visible, markup))
+        return 0
+
+    cdef bytes _shown(self, Part part, bytes source):
+        cdef bytes text = source
+        if part.content_type == "text/html":
+            scan = Scan(source, MOST_SKELETON_BYTES)
+            self.tags += scan.skeleton
+            self.targets += [(_unescaped(target), _unescaped(shown)) for target, shown in scan.links]
+            text = _unescaped(scan.visible)
+        else:
+            self.targets += [(target, target) for target in plain_links(source)]
+        if b"\0" in text:
+            self.defects_found.append("zero bytes in text")
+            text = text.replace(b"\0", b" ")
+        if not text.isascii():
+            seen, had_invisible = without_invisible(text.decode("utf-8", "replace"))
+            if had_invisible:
+                self.defects_found.append("invisible characters")
+                text = seen.encode("utf-8")
+        return text
+
+    @property
+    def headers(self):
+        """The fields of the message itself, names as written, values decoded, with folds as the sender made them."""
+        return tuple(Header(name, value) for name, value in self.own.pairs())
+
+    @property
+    def part_headers(self):
+        """The fields inside the body, of its parts."""
+        return tuple(Header(name, value) for fields in self.inner for name, value in fields.pairs())
+
+    def header(self, str name):
+        """Return the first header of this name on one line, or an empty text.
+
+        >>> parse(b"Subject: lunch\\n  on Friday?\\n\\n").header("subject")
+        'lunch on Friday?'
+        """
+        return " ".join(self._value(name.lower().encode("utf-8", "replace")).split())
+
+    @property
+    def texts(self):
+        """The text parts, in order."""
+        return tuple(self.bodies)
+
+    @property
+    def text(self):
+        """All visible text."""
+        return "\n".join([part.text for part in self.bodies])
+
+    @property
+    def links(self):
+        """Where the message leads."""
+        return tuple(Link(target.decode("utf-8", "replace"), shown.decode("utf-8", "replace"))
+                     for target, shown in self.targets)
+
+    @property
+    def skeleton(self):
+        """The tags of its HTML, without what stands between them."""
+        return self.tags.decode("utf-8", "replace")
+
+    @property
+    def defects(self):
+        """What is broken, lying or too large."""
+        return tuple(dict.fromkeys(self.defects_found))
+
+    def __eq__(self, other):
+        if not isinstance(other, Message):
+            return NotImplemented
+        return all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("headers", "part_headers", "texts", "links", "skeleton", "attachments", "defects", "digest")
+        )
+
+
+def parse(raw):
+    """Return what is in a message, whatever its bytes are.
+
+    >>> message = parse(b"Subject: =?utf-8?q?Caf=C3=A9?=\\nContent-Type: text/html\\n\\n<p>See <a href='http://a.example'>it</a>")
+    >>> message.header("Subject"), message.text, message.links
+    ('Café', 'See it', (Link(target='http://a.example', text='it'),))
+    """
+    return Message(bytes(raw))
+
+
+cpdef Py_ssize_t envelope_end(bytes raw) except -1:
+    """Return where the message begins: an mbox's `From ` line is not part of it."""
+    if not raw.startswith(b"From "):
+        return 0
+    cdef Py_ssize_t end = raw.find(b"\n")
+    return end + 1 if end >= 0 else len(raw)
+
+
+cdef bytes _digest(bytes head, bytes raw, Py_ssize_t start):
+    """Name the message by its own headers and body; line ends and an empty end do not count."""
+    cdef Py_ssize_t end = len(raw)
+    sha = hashlib.sha256(head)
+    if raw.find(b"\r", start) >= 0:
+        sha.update(raw[start:].replace(b"\r\n", b"\n").rstrip(b"\r\n"))
+    else:
+        while end > start and raw[end - 1] == 10:
+            end -= 1
+        sha.update(memoryview(raw)[start:end])
+    return sha.digest()
+
+
+cdef str _domain(str sender):
+    """The domain of the last address in a From header: of `Ann <ann@Mail.Example>` it is `mail.example`."""
+    addresses = _ADDRESS.findall(sender)
+    return addresses[-1].lower().strip(".") if addresses else ""
+
+
+cdef bytes _whole_words(bytes data):
+    """Cut to the last space or line end, if one is near: elsewhere the cut may go through a character."""
+    near = max(len(data) - 1000, 0)
+    return data[: max(data.rfind(b" ", near), data.rfind(b"\n", near)) + 1] or data
+
+
+cdef bytes _unescaped(bytes text):
+    """The text with its entities decoded."""
+    if b"&" not in text:
+        return text
+    decoded = text.decode("utf-8", "replace")
+    try:
+        return html.unescape(decoded).encode("utf-8", "replace")
+    except ValueError:  # Python reads no number of more than 4,300 digits
+        return html.unescape(_ENDLESS_NUMBER.sub("\ufffd", decoded)).encode("utf-8", "replace")

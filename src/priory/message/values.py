@@ -1,0 +1,28 @@
+"""The values that a message is made of."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Header(NamedTuple):
+    """One field: its name as written, and its value decoded, with folds kept as the sender made them."""
+
+    name: str
+    value: str
+
+
+class Link(NamedTuple):
+    """Where a link leads, and the words it is shown as (for a bare address in the text, the address)."""
+
+    target: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A part that is no text, or a text that is offered as a file."""
+
+    content_type: str
+    filename: str
+    size_bytes: int
+    digest: str
