@@ -28,6 +28,7 @@ cdef class Keys:
     cdef list _values, _found
 
     cdef int reserve(self, Py_ssize_t n) except -1
+    cdef int _sort(self, int bits) except -1
     cdef inline void put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Append a hash that is mixed with the seed of its kind."""
         self.keys[self.n] = self.kind | <uint32_t> (h >> (64 - self.bits))

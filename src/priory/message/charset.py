@@ -4,7 +4,6 @@ import codecs
 import encodings
 import encodings.aliases
 import pkgutil
-import re
 from functools import lru_cache
 
 # Codecs of Python that are no charset of mail: some are quadratic, some decode to bytes.
@@ -14,7 +13,6 @@ _ASCII_STAYS = {*_UTF8_SUPERSEDES, "utf-8"}
 _LONGEST_NAME = 40
 # Python remembers every name it was ever asked for, so it is asked only for those it has.
 _CHARSETS = {module.name for module in pkgutil.iter_modules(encodings.__path__)} | set(encodings.aliases.aliases)
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
 
 
 @lru_cache(maxsize=256)
@@ -78,15 +76,3 @@ def _eight_bit_defect(name: str | None, charset: str | None) -> str | None:
     if name != "ascii":
         return None
     return f"8-bit text claims to be {charset}" if charset else "8-bit text without a charset"
-
-
-def without_invisible(text: str) -> tuple[str, bool]:
-    """Return the text without zero-width and direction-changing characters, and whether there were any.
-
-    >>> without_invisible("mon\\u200bey")
-    ('money', True)
-    """
-    if text.isascii():
-        return text, False
-    cleaned = _INVISIBLE.sub("", text)
-    return cleaned, len(cleaned) != len(text)

@@ -15,8 +15,8 @@ from priory.message.mime cimport Part, Structure
 from priory.message.mime cimport body as body_of
 
 from priory.message import mime
-from priory.message.charset import decode, is_ascii_charset, without_invisible
-from priory.message.scanner import Scan, plain_links
+from priory.message.charset import decode, is_ascii_charset
+from priory.message.scanner import Scan, plain_links, without_invisible
 from priory.message.values import Attachment, Header, Link
 
 MOST_TEXT_BYTES = 256 * 1024  #: decoded text that is read, of all parts together
@@ -87,7 +87,8 @@ cdef class Message:
         for part in found.parts:
             self._read_part(part)
         del self.targets[MOST_LINKS:]
-        self.tags = self.tags[:MOST_SKELETON_BYTES]
+        if len(self.tags) > MOST_SKELETON_BYTES:
+            self.tags = _whole_characters(self.tags[:MOST_SKELETON_BYTES])
         self.sender_domain = _domain(self._value(b"from"))
         self.raw = None
 
@@ -135,7 +136,7 @@ cdef class Message:
         cdef bytes text = source
         if part.content_type == "text/html":
             scan = Scan(source, MOST_SKELETON_BYTES)
-            self.tags += scan.skeleton
+            self.tags += _whole_characters(scan.skeleton)
             self.targets += [(_unescaped(target), _unescaped(shown)) for target, shown in scan.links]
             text = _unescaped(scan.visible)
         else:
@@ -143,12 +144,10 @@ cdef class Message:
         if b"\0" in text:
             self.defects_found.append("zero bytes in text")
             text = text.replace(b"\0", b" ")
-        if not text.isascii():
-            seen, had_invisible = without_invisible(text.decode("utf-8", "replace"))
-            if had_invisible:
-                self.defects_found.append("invisible characters")
-                text = seen.encode("utf-8")
-        return text
+        seen = without_invisible(text)
+        if seen is not text:
+            self.defects_found.append("invisible characters")
+        return seen
 
     @property
     def headers(self):
@@ -238,6 +237,11 @@ cdef str _domain(str sender):
     """The domain of the last address in a From header: of `Ann <ann@Mail.Example>` it is `mail.example`."""
     addresses = _ADDRESS.findall(sender)
     return addresses[-1].lower().strip(".") if addresses else ""
+
+
+cdef bytes _whole_characters(bytes text):
+    """The text, with a sign in the place of characters that were cut."""
+    return text if text.isascii() else text.decode("utf-8", "replace").encode()
 
 
 cdef bytes _whole_words(bytes data):

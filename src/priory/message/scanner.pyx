@@ -381,3 +381,37 @@ def plain_links(bytes text):
             else:
                 at = begin
         begin = at
+
+
+def without_invisible(bytes text):
+    """Return UTF-8 without zero-width and direction-changing characters; the same object if there are none.
+
+    >>> without_invisible("mon\\u200bey".encode())
+    b'money'
+    """
+    cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
+    cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i = 0, begin = 0, size
+    cdef list pieces = []
+    while i < length:
+        if old[i] < 0xC2:
+            i += 1
+            continue
+        size = invisible(old + i, old + length)
+        if size:
+            pieces.append(text[begin:i])
+            begin = i + size
+        i += size if size else 1
+    return b"".join(pieces) + text[begin:] if pieces else text
+
+
+cdef inline int invisible(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """How many bytes the invisible character at a place has; 0 if there is none."""
+    if at[0] == 0xC2:
+        return 2 if at + 1 < end and at[1] == 0xAD else 0
+    if at + 2 >= end:
+        return 0
+    if at[0] == 0xE2:
+        if at[1] == 0x80:
+            return 3 if 0x8B <= at[2] <= 0x8F or 0xAA <= at[2] <= 0xAE else 0
+        return 3 if at[1] == 0x81 and 0xA0 <= at[2] <= 0xA4 else 0
+    return 3 if at[0] == 0xEF and at[1] == 0xBB and at[2] == 0xBF else 0
