@@ -1,9 +1,7 @@
 """Each kernel does what a few lines of Python do, on any input; what would leave its arrays is refused."""
 
 import math
-import re
 from contextlib import suppress
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 
 from priory.bayes.counts import Counts
 from priory.bayes.presence import PresenceBayes
-from priory.features.hashing import Tokens, distinct, grams, keyed, kind_seed, squeeze, tags, value_buckets
 from priory.kernels import (
     add,
     add_cells,
@@ -27,143 +24,9 @@ from priory.kernels import (
     weigh_coins,
 )
 
-WIDTH = 1 << 64
-seeds = st.integers(0, WIDTH - 1)
-bit_counts = st.integers(1, 28)
-
-
-def mixed(h: int) -> int:
-    h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 % WIDTH
-    h = (h ^ h >> 27) * 0x94D049BB133111EB % WIDTH
-    return h ^ h >> 31
-
-
-def fnv(data: bytes, h: int = 0xCBF29CE484222325) -> int:
-    for byte in data:
-        h = (h ^ byte) * 0x100000001B3 % WIDTH
-    return h
-
 
 def as_buckets(*values: int) -> np.ndarray:
     return np.array(values, np.uint32)
-
-
-@given(st.lists(st.binary(max_size=30)), seeds, bit_counts)
-def test_values_are_hashed_to_buckets(values, seed, bits):
-    assert value_buckets(values, seed, bits).tolist() == [mixed(fnv(value) ^ seed) >> 64 - bits for value in values]
-
-
-def test_kinds_have_different_seeds():
-    assert kind_seed(b"word") == mixed(fnv(b"word")) != kind_seed(b"pair")
-
-
-@given(st.binary(max_size=60), st.integers(1, 8), st.integers(1, 5), seeds, bit_counts)
-def test_grams_are_all_stretches_of_n_bytes_thinned_by_their_hash(text, n, every, seed, bits):
-    hashes = [mixed(int.from_bytes(text[i : i + n], "big") ^ seed) for i in range(len(text) - n + 1)]
-    kept = [i for i, h in enumerate(hashes) if (h & 0xFFFF) % every == 0]
-    buckets, starts = grams(text, n, every, seed, bits)
-    assert starts.tolist() == kept
-    assert buckets.tolist() == [hashes[i] >> 64 - bits for i in kept]
-
-
-@pytest.mark.parametrize(("n", "every"), [(0, 1), (9, 1), (-1, 1), (6, 0), (6, -2)])
-def test_impossible_grams_are_refused(n, every):
-    with pytest.raises(ValueError, match=f"no n-grams of {n} bytes, one in {every}"):
-        grams(b"viagra", n, every, 0, 22)
-
-
-def spans(text: str, tagged: bool = False) -> list[str]:
-    data = text.encode()
-    tokens = Tokens(data, tagged)
-    return [data[start:end].decode() for start, end in zip(tokens.starts, tokens.ends, strict=True)]
-
-
-ASCII_WORD = re.compile(r"[a-zA-Z0-9$]+(?:['.@_-][a-zA-Z0-9$]+)*")
-
-
-@given(st.text(st.characters(max_codepoint=127)))
-def test_words_are_runs_of_letters_with_single_joiners(text):
-    assert spans(text) == [word for word in ASCII_WORD.findall(text) if 2 <= len(word) <= 40]
-
-
-def test_words_of_other_scripts():
-    assert spans("Grüße, 50 € für Владимир!") == ["Grüße", "50", "€", "für", "Владимир"]
-    assert spans("مرحبا नमस्ते") == ["مرحبا", "नमस्ते"]
-
-
-def test_scripts_without_spaces_give_pairs_of_characters():
-    assert spans("特价商品 ok 券") == ["特价", "价商", "商品", "ok", "券"]
-    assert spans("ซื้อ") == ["ซื", "ื้", "้อ"]
-    assert spans("セール50%") == ["セー", "ール", "50"]
-    assert spans("特。价") == ["特", "价"]
-
-
-def test_header_words_are_tagged_with_their_header():
-    data = b"subject: big offer\n  more\nx-y: big offer\n"
-    tokens = Tokens(data, True)
-    words = [data[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
-    assert words == [b"subject", b"big", b"offer", b"more", b"x-y", b"big", b"offer"]
-    assert tokens.hashes[0] == fnv(b"subject")
-    assert tokens.hashes[1] == fnv(b"big", (fnv(b"subject") ^ ord("=")) * 0x100000001B3 % WIDTH) == fnv(b"subject=big")
-    assert tokens.hashes[1] != tokens.hashes[5]
-    assert tokens.lines.tolist() == [-1, 1, 1, 1, -2, 2, 2]
-
-
-@given(st.one_of(st.binary(), st.text().map(str.encode), st.text("a:\n é特").map(str.encode)), st.booleans())
-def test_tokens_lie_inside_any_text_in_order_and_are_not_empty(text, tagged):
-    tokens = Tokens(text, tagged)
-    starts, ends = tokens.starts.tolist(), tokens.ends.tolist()
-    assert len(starts) <= len(text) // 2 + 2
-    assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
-    assert starts == sorted(starts)
-    if not tagged:
-        assert tokens.hashes.tolist() == [fnv(text[start:end]) for start, end in zip(starts, ends, strict=True)]
-
-
-@given(st.text("ab:\n. é特").map(str.encode), st.booleans(), st.integers(1, 4), seeds, bit_counts)
-def test_runs_are_consecutive_words_of_one_line(text, tagged, n, seed, bits):
-    tokens = Tokens(text, tagged)
-    hashes, lines = tokens.hashes.tolist(), tokens.lines.tolist()
-    expected = []
-    for i in range(len(hashes) - n + 1):
-        if len(set(lines[i : i + n])) == 1:
-            h = hashes[i]
-            for following in hashes[i + 1 : i + n]:
-                h = (mixed(h) ^ following) * 0x100000001B3 % WIDTH
-            expected.append((mixed(h ^ seed) >> 64 - bits, tokens.starts[i], tokens.ends[i + n - 1]))
-    assert list(zip(*(each.tolist() for each in tokens.runs(n, seed, bits)), strict=True)) == expected
-
-
-def test_runs_of_no_words_are_refused():
-    with pytest.raises(ValueError, match="no runs of 0 words"):
-        Tokens(b"cheap pills", False).runs(0, 0, 22)
-
-
-@given(st.binary())
-def test_white_space_is_squeezed(text):
-    def one(run):
-        return b"\n" if b"\n" in run[0] else b" "
-
-    assert squeeze(text) == re.sub(rb"[\x00-\x20]+", one, text)
-
-
-@given(st.lists(st.tuples(st.integers(0, 11), st.lists(st.integers(0, 255), max_size=20)), max_size=9))
-def test_keys_become_distinct_buckets_by_kind(found):
-    keys = keyed([as_buckets(*buckets) for _, buckets in found], [kind for kind, _ in found], 8)
-    assert keys.tolist() == [kind << 8 | bucket for kind, buckets in found for bucket in buckets]
-    keys.sort()
-    buckets, offsets = distinct(keys, 12, 8)
-    for kind in range(12):
-        expected = sorted({bucket for k, several in found if k == kind for bucket in several})
-        assert buckets[offsets[kind] : offsets[kind + 1]].tolist() == expected
-    assert (offsets[0], offsets[12]) == (0, len(buckets))
-
-
-def test_keys_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="shorter"):
-        keyed([as_buckets(1), as_buckets(2)], [0], 8)
-    with pytest.raises(IndexError, match="a key's kind is not one of 12"):
-        distinct(as_buckets(1, 12 << 8), 12, 8)
 
 
 buckets_of_a_table = st.lists(st.integers(0, 15), max_size=12)
@@ -294,7 +157,7 @@ def assert_unpacked_or_refused(blob: bytes, bits: int) -> None:
         assert packed_vector(kinds, bits) == blob
 
 
-@given(st.binary(max_size=300), bit_counts)
+@given(st.binary(max_size=300), st.integers(1, 28))
 def test_any_bytes_are_unpacked_to_what_packs_to_them_or_refused(blob, bits):
     assert_unpacked_or_refused(blob, bits)
 
@@ -315,21 +178,6 @@ def test_damaged_features_are_refused_or_are_others(kinds, data):
 def test_hopeless_bytes_are_refused(blob):
     with pytest.raises(ValueError, match="packed features are damaged"):
         unpack(blob, 12, 22)
-
-
-@given(
-    st.lists(st.sampled_from([b"<p>", b"<b class=x>", b"</p>", b"<>", b"< p>", b"text", b"<", b">", b"<td width=1"]))
-)
-def test_tags_are_those_of_a_regular_expression(pieces: list[bytes]) -> None:
-    skeleton = b"".join(pieces)
-    found = [(match.start(), match.end(), match[1]) for match in re.finditer(rb"<([^\x00- >]+)[^>]*>", skeleton)]
-    buckets, starts, ends = tags(skeleton, 7, 22)
-    n = len(found)
-    assert [*zip(starts[:n], ends[:n], strict=True)] == [(start, end) for start, end, _ in found]
-    assert [*zip(starts[n:], ends[n:], strict=True)] == [(a[0], b[1]) for a, b in pairwise(found)]
-    assert buckets[:n].tolist() == value_buckets([skeleton[start:end] for start, end, _ in found], 7, 22).tolist()
-    by_names = dict(zip(((a[2], b[2]) for a, b in pairwise(found)), buckets[n:].tolist(), strict=True))
-    assert all(by_names[a[2], b[2]] == bucket for (a, b), bucket in zip(pairwise(found), buckets[n:], strict=True))
 
 
 quarters = st.integers(-8, 8).map(lambda n: n / 4)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from priory.features import KINDS, Found, Spec, extract, packed, unpacked
-from priory.features.grams import LENGTH, MOST_PART_HEADERS
-from priory.features.markup import MOST_BYTES
+from priory.features.kinds import GRAM_LENGTH, MOST_MARKUP, MOST_PART_HEADERS
 from priory.features.sections import MOST_SOURCE
 from priory.message import parse
 
@@ -252,7 +251,7 @@ def test_a_line_end_in_a_files_name_moves_no_place():
 def test_grams_are_six_bytes_as_they_stand(kind):
     for name, each, i in found_by_kind(MAIL)[kind]:
         stretch = each.section.shown[each.starts[i] : each.ends[i]]
-        assert len(stretch) == LENGTH
+        assert len(stretch) == GRAM_LENGTH
         assert name == repr(stretch.decode("utf-8", "replace"))
 
 
@@ -284,7 +283,7 @@ def test_what_lies_beyond_the_limits_is_not_looked_at():
     assert not found["source-gram"], "the headers have taken all the room"
     assert ends["part headers"] <= MOST_PART_HEADERS
     tags = b"Content-Type: text/html\n\n" + b"<p>" * 2_000
-    assert max(each.ends[i] for _, each, i in found_by_kind(tags)["markup"]) <= MOST_BYTES
+    assert max(each.ends[i] for _, each, i in found_by_kind(tags)["markup"]) <= MOST_MARKUP
 
 
 def test_unknown_kinds_and_impossible_sizes_are_refused():

@@ -1,12 +1,14 @@
 """Text is read in the charset it is in, which is not always the one it claims."""
 
 import encodings
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.message import parse
-from priory.message.charset import decode, known, without_invisible
+from priory.message.charset import decode, known
+from priory.message.scanner import without_invisible
 
 
 def test_a_true_claim_is_believed():
@@ -70,10 +72,17 @@ def test_any_bytes_give_text_that_can_be_written(data, charset):
 
 
 def test_invisible_characters_are_dropped_and_noted():
-    assert without_invisible("mon\u200bey\u202e\ufeff") == ("money", True)
-    assert without_invisible("Grüße") == ("Grüße", False)
+    assert without_invisible("mon\u200bey\u202e\ufeff".encode()) == b"money"
+    visible = "Grüße, 特价 €".encode()
+    assert without_invisible(visible) is visible
     message = parse(b"Content-Type: text/html\n\nvia&shy;g&#8203;ra")
     assert (message.text, message.defects) == ("viagra", ("invisible characters",))
+
+
+@given(st.text())
+def test_invisible_are_those_of_no_width_and_those_that_change_direction(text):
+    seen = re.sub("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+", "", text)
+    assert without_invisible(text.encode("utf-8", "replace")) == seen.encode("utf-8", "replace")
 
 
 def test_zero_bytes_are_spaces_and_noted():

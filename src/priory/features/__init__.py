@@ -1,29 +1,19 @@
 """From a message to its features: readable names, hashed to buckets.
 
 A feature is `kind:value` (`word:offer`, `pair:limited time`, `sender:mail.example`). What is stored are bucket numbers
-only; the names come back when a message is explained, because the message is there then. Each kind is a file here and
-is switched on and off by the `Spec`.
+only; the names come back when a message is explained, because the message is there then. The kinds are in `kinds.pyx`;
+the `Spec` switches them on and off.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.features.attachments import attachments
-from priory.features.facts import facts
 from priory.features.found import Found
-from priory.features.grams import header_grams, source_grams
-from priory.features.hashing import Keys, kind_seed
-from priory.features.header_words import header_words
-from priory.features.links import links
-from priory.features.markup import markup
-from priory.features.patterns import pattern_matches
-from priory.features.sections import Sections
-from priory.features.sender import sender
-from priory.features.words import pairs, triples, words
+from priory.features.kinds import KINDS, find
 from priory.kernels import Buckets, pack, unpack
 from priory.message import Message
 
@@ -31,24 +21,7 @@ __all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"
 
 #: Changes whenever the same message would give other buckets: a journal of another version cannot be added to.
 VERSION: Final = 2
-
-_FINDERS: Final[dict[str, Callable[[Sections, Keys], None]]] = {
-    "word": words,
-    "pair": pairs,
-    "triple": triples,
-    "header": header_words,
-    "sender": sender,
-    "fact": facts,
-    "link": links,
-    "markup": markup,
-    "attachment": attachments,
-    "source-gram": source_grams,
-    "header-gram": header_grams,
-}
-#: All kinds, in the order in which a journal stores them; a new kind is added at the end.
-KINDS: Final = (*_FINDERS, "pattern")
 MOST_BITS: Final = 28  #: above the bucket there must be room for the kind, in 32 bits
-_NUMBERED: Final = [(number, kind, kind_seed(kind.encode())) for number, kind in enumerate(KINDS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +58,7 @@ class Features:
             return ()
         message, spec = self.drawn_from
         several: list[list[Found]] = [[] for _ in KINDS]
-        for kind, found in _keys(message, spec, located=True).found():
+        for kind, found in find(message, spec.kinds, spec.patterns, spec.bits, located=True).found():
             several[kind].append(Found(*found))
         return tuple(tuple(each) for each in several)
 
@@ -98,19 +71,8 @@ def extract(message: Message, spec: Spec) -> Features:
     >>> len(features)
     3
     """
-    return Features(*_keys(message, spec).distinct(len(KINDS)), (message, spec))
-
-
-def _keys(message: Message, spec: Spec, *, located: bool = False) -> Keys:
-    keys, sections = Keys(spec.bits, located), Sections(message)
-    for number, kind, seed in _NUMBERED:
-        if kind in spec.kinds:
-            keys.begin(number, seed)
-            if kind == "pattern":
-                pattern_matches(sections, keys, spec.patterns)
-            else:
-                _FINDERS[kind](sections, keys)
-    return keys
+    keys = find(message, spec.kinds, spec.patterns, spec.bits)
+    return Features(*keys.distinct(len(KINDS)), (message, spec))
 
 
 def packed(features: Features, bits: int) -> bytes:

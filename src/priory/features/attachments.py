@@ -20,8 +20,6 @@ def attachments(sections: Sections, keys: Keys) -> None:
     >>> [found.value(i) for i in range(len(found.buckets))][:3]
     ['application/zip', 'ends in .exe', 'ends in .pdf.exe']
     """
-    if not sections.message.attachments:
-        return
     listing = Listing("attachments", keys)
     for attachment in sections.message.attachments[:_MOST]:
         line = _one_line(f"{attachment.filename or 'no name'} ({attachment.content_type})")

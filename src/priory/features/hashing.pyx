@@ -16,15 +16,16 @@ cdef enum:
     LETTER = 1
     JOINER = 2
     UNSEGMENTED = 3
+    BEYOND = 4  # ASCII: the whole character has to be looked at
     LONGEST_WORD = 40
     MOST_LABELS = 6
 
 cdef uint64_t FNV_OFFSET = 0xCBF29CE484222325
 cdef uint64_t FNV_PRIME = 0x100000001B3
 
-cdef uint8_t[128] ASCII_CLASS
-for _byte in range(128):
-    ASCII_CLASS[_byte] = SEPARATOR
+cdef uint8_t[256] ASCII_CLASS
+for _byte in range(256):
+    ASCII_CLASS[_byte] = SEPARATOR if _byte < 128 else BEYOND
 for _byte in bytearray(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789$"):
     ASCII_CLASS[_byte] = LETTER
 for _byte in bytearray(b"'.@-_"):
@@ -118,41 +119,57 @@ cdef class Tokens:
         self.found += 1
 
     cdef void _scan(self, const uint8_t* text, Py_ssize_t length, bint tagged) noexcept nogil:
-        cdef Py_ssize_t i = 0, start = -1, end = -1, previous = -1
+        cdef Py_ssize_t i = 0, start = -1, end = 0, previous = -1, previous_end = 0
         cdef int size, kind, line = 0, k
-        cdef bint alone = False, joined = False
+        cdef bint alone = False, joined = False, fresh = tagged
         cdef uint64_t tag = FNV_OFFSET, h = 0, at_end = 0
-        while i <= length:
-            size = 1
-            if i == length:
-                kind = SEPARATOR
-            elif tagged and (i == 0 or text[i - 1] == 10) and text[i] > 32:
-                end = i
-                while i < length and text[i] != 58 and text[i] != 10:
-                    i += 1
-                line += 1
-                h = fnv(FNV_OFFSET, text + end, i - end)
-                if i > end:
-                    self._put(h, end, i, -line)
-                tag = (h ^ 61) * FNV_PRIME
-                kind = SEPARATOR
-            elif text[i] < 0x80:
-                kind = ASCII_CLASS[text[i]]
-            else:
-                kind = symbol(text, i, length, &size)
+        while i < length:
+            if fresh:
+                fresh = False
+                if text[i] > 32:
+                    end = i
+                    while i < length and text[i] != 58 and text[i] != 10:
+                        i += 1
+                    line += 1
+                    h = fnv(FNV_OFFSET, text + end, i - end)
+                    if i > end:
+                        self._put(h, end, i, -line)
+                    tag = (h ^ 61) * FNV_PRIME
+                    continue
+            kind = ASCII_CLASS[text[i]]
             if kind == LETTER:
                 if start < 0:
                     start = i
                     h = tag
-                for k in range(size):
-                    h = (h ^ text[i + k]) * FNV_PRIME
-                end = i + size
+                while kind == LETTER:  # beyond the end there is a zero
+                    h = (h ^ text[i]) * FNV_PRIME
+                    i += 1
+                    kind = ASCII_CLASS[text[i]]
+                end = i
                 at_end = h
                 joined = False
-            elif kind == JOINER and start >= 0 and not joined:
+                if previous < 0:
+                    continue
+                size = 0
+                kind = LETTER
+            elif kind == BEYOND:
+                kind = symbol(text, i, length, &size)
+                if kind == LETTER:
+                    if start < 0:
+                        start = i
+                        h = tag
+                    for k in range(size):
+                        h = (h ^ text[i + k]) * FNV_PRIME
+                    end = i + size
+                    at_end = h
+                    joined = False
+            else:
+                size = 1
+                fresh = tagged and text[i] == 10
+            if kind == JOINER and start >= 0 and not joined:
                 h = (h ^ text[i]) * FNV_PRIME
                 joined = True
-            elif start >= 0:
+            elif kind != LETTER and start >= 0:
                 if 2 <= end - start <= LONGEST_WORD:
                     self._put(at_end, start, end, line)
                 start = -1
@@ -162,11 +179,16 @@ cdef class Tokens:
                     self._put(fnv(tag, text + previous, i + size - previous), previous, i + size, line)
                 alone = previous < 0
                 previous = i
+                previous_end = i + size
             elif previous >= 0:
                 if alone:
-                    self._put(fnv(tag, text + previous, i - previous), previous, i, line)
+                    self._put(fnv(tag, text + previous, previous_end - previous), previous, previous_end, line)
                 previous = -1
             i += size
+        if 2 <= end - start <= LONGEST_WORD and start >= 0:
+            self._put(at_end, start, end, line)
+        if previous >= 0 and alone:
+            self._put(fnv(tag, text + previous, previous_end - previous), previous, previous_end, line)
 
 
 cdef class Keys:
@@ -207,6 +229,8 @@ cdef class Keys:
 
     cpdef int begin(self, uint32_t kind, uint64_t seed) except -1:
         """Begin with the features of a kind."""
+        if kind > 15:
+            raise ValueError(f"no kind {kind}: there is room for 16")
         self.kind = kind << self.bits
         self.seed = seed
         return 0
@@ -243,6 +267,8 @@ cdef class Keys:
 
     cpdef int runs(self, Tokens tokens, int n) except -1:
         """Add the runs of `n` consecutive words of one line."""
+        if n < 1:
+            raise ValueError(f"no runs of {n} words")
         cdef Py_ssize_t i, most = max(tokens.found - n + 1, 0)
         cdef const Token* token = tokens.token
         cdef int j
@@ -260,6 +286,8 @@ cdef class Keys:
 
     cpdef int grams(self, bytes text, Py_ssize_t most, int length, int every) except -1:
         """Add the byte n-grams (n ≤ 8) of the first `most` bytes; one in `every`, a power of two, chosen by its hash."""
+        if not 1 <= length <= 8 or every < 1 or every & (every - 1):
+            raise ValueError(f"no n-grams of {length} bytes, one in {every}")
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t end = min(PyBytes_GET_SIZE(text), most), i
         cdef uint64_t window = 0, h, seed = self.seed
@@ -353,24 +381,20 @@ cdef class Keys:
     def distinct(self, Py_ssize_t kinds):
         """Return the buckets of each kind sorted and once each, all in one sort, and where each kind begins."""
         cdef Py_ssize_t i, found = 0
-        cdef uint32_t kind = 0, mask = (<uint32_t> 1 << self.bits) - 1, last = 0, each
+        cdef uint32_t mask = (<uint32_t> 1 << self.bits) - 1, last = 0xFFFFFFFF, each
+        cdef bint is_new
         self._sort(self.bits + 4)
-        offsets = np.empty(kinds + 1, np.int64)
+        offsets = np.zeros(kinds + 1, np.int64)
         cdef int64_t[::1] begins = offsets
-        begins[0] = 0
         for i in range(self.n):
             each = self.keys[i]
-            if i and each == last:
-                continue
+            is_new = each != last
             last = each
-            while kind < each >> self.bits:
-                kind += 1
-                begins[kind] = found
+            begins[(each >> self.bits) + 1] += is_new
             self.keys[found] = each & mask
-            found += 1
-        while kind < kinds:
-            kind += 1
-            begins[kind] = found
+            found += is_new
+        for i in range(kinds):
+            begins[i + 1] += begins[i]
         buckets = np.empty(found, np.uint32)
         cdef uint32_t[::1] out = buckets
         if found:

@@ -48,7 +48,7 @@ def compiled(patterns: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
 
 def pattern_matches(sections: Sections, keys: Keys, patterns: Mapping[str, str]) -> None:
     """Find which patterns match the headers or the text, and where first."""
-    for section in (sections.headers, sections.text) if patterns else ():
+    for section in (sections.headers, sections.text):
         for name, pattern in compiled(patterns):
             match = pattern.search(section.shown)
             if match:

@@ -57,7 +57,7 @@ def header(raw: str) -> tuple[str, str | None]:
     defect = None
     if not raw.isascii():
         raw, defect = decode(raw.encode("latin-1"), None)
-    return decoded(raw) if "=?" in raw else raw, defect and "8-bit text in a header"
+    return decoded(raw), defect and "8-bit text in a header"
 
 
 def decoded(text: str) -> str:
@@ -66,7 +66,7 @@ def decoded(text: str) -> str:
     >>> decoded("=?utf-8?B?R3LDvMOfZQ==?= =?iso-8859-1?Q?_aus_K=F6ln?=")
     'Grüße aus Köln'
     """
-    return _ENCODED_RUN.sub(lambda run: _decoded_run(run[0]), text)
+    return _ENCODED_RUN.sub(lambda run: _decoded_run(run[0]), text) if "=?" in text else text
 
 
 def _decoded_run(run: str) -> str:
@@ -126,7 +126,7 @@ def parameters(value: str) -> tuple[str, dict[str, str]]:
 def _unquoted(text: str) -> str:
     """Take off the quotes; one that was never closed, too."""
     if len(text) > 1 and text[0] == text[-1] == '"':
-        return re.sub(r'\\(["\\])', r"\1", text[1:-1])
+        return re.sub(r'\\(["\\])', r"\1", text[1:-1]) if "\\" in text else text[1:-1]
     return text.lstrip('"')
 
 

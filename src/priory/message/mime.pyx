@@ -8,6 +8,10 @@ not return, and never goes back. The alternatives were measured in docs/decision
 import binascii
 from functools import lru_cache
 
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport uint8_t
+from libc.string cimport memchr
+
 from priory.message.fields cimport Fields
 
 from priory.message.fields import leading_fields_end
@@ -151,16 +155,18 @@ cdef tuple _parameters(str value):
 
 
 cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
-    """Return where the header block ends and where the body begins."""
-    if raw.startswith(b"\n", start, end):
-        return start, start + 1
-    if raw.startswith(b"\r\n", start, end):
-        return start, start + 2
-    cdef Py_ssize_t unix = raw.find(b"\n\n", start, end)
-    cdef Py_ssize_t dos = raw.find(b"\n\r\n", start, unix if unix >= 0 else end)
-    if dos >= 0:
-        return dos + 1, dos + 3
-    return (unix + 1, unix + 2) if unix >= 0 else (end, end)
+    """Return where the header block ends and where the body begins: before and after the first empty line."""
+    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
+    cdef const uint8_t* at = text + start
+    cdef const uint8_t* last = text + end
+    while at != NULL and at < last:
+        if at[0] == 10:
+            return at - text, at + 1 - text
+        if at[0] == 13 and at + 1 < last and at[1] == 10:
+            return at - text, at + 2 - text
+        at = <const uint8_t*> memchr(at, 10, last - at)
+        at = at + 1 if at != NULL else NULL
+    return end, end
 
 
 cpdef tuple body(bytes raw, Part part, Py_ssize_t most):

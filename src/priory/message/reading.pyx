@@ -5,7 +5,6 @@ Text is kept as UTF-8, as the features need it. What is ASCII, which is most mai
 """
 
 import hashlib
-import html
 import re
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -16,7 +15,7 @@ from priory.message.mime cimport body as body_of
 
 from priory.message import mime
 from priory.message.charset import decode, is_ascii_charset
-from priory.message.scanner import Scan, plain_links, without_invisible
+from priory.message.scanner import Scan, plain_links, unescaped, without_invisible
 from priory.message.values import Attachment, Header, Link
 
 MOST_TEXT_BYTES = 256 * 1024  #: decoded text that is read, of all parts together
@@ -24,7 +23,6 @@ MOST_SKELETON_BYTES = 8 * 1024
 MOST_LINKS = 500
 
 _ADDRESS = re.compile(r"(?<=[^\s<>@\"(),;:])@([\w.-]{1,255})")
-_ENDLESS_NUMBER = re.compile("&#[0-9]{4000,};?")
 
 
 cdef class Text:
@@ -137,8 +135,8 @@ cdef class Message:
         if part.content_type == "text/html":
             scan = Scan(source, MOST_SKELETON_BYTES)
             self.tags += _whole_characters(scan.skeleton)
-            self.targets += [(_unescaped(target), _unescaped(shown)) for target, shown in scan.links]
-            text = _unescaped(scan.visible)
+            self.targets += [(unescaped(target), unescaped(shown)) for target, shown in scan.links]
+            text = unescaped(scan.visible)
         else:
             self.targets += [(target, target) for target in plain_links(source)]
         if b"\0" in text:
@@ -248,14 +246,3 @@ cdef bytes _whole_words(bytes data):
     """Cut to the last space or line end, if one is near: elsewhere the cut may go through a character."""
     near = max(len(data) - 1000, 0)
     return data[: max(data.rfind(b" ", near), data.rfind(b"\n", near)) + 1] or data
-
-
-cdef bytes _unescaped(bytes text):
-    """The text with its entities decoded."""
-    if b"&" not in text:
-        return text
-    decoded = text.decode("utf-8", "replace")
-    try:
-        return html.unescape(decoded).encode("utf-8", "replace")
-    except ValueError:  # Python reads no number of more than 4,300 digits
-        return html.unescape(_ENDLESS_NUMBER.sub("\ufffd", decoded)).encode("utf-8", "replace")
