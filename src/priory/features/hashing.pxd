@@ -1,6 +1,10 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 
+cdef enum:
+    MOST_KINDS = 16
+
+
 cdef struct Token:
     uint64_t hash
     int32_t start
@@ -28,7 +32,6 @@ cdef class Keys:
     cdef list _values, _found
 
     cdef int reserve(self, Py_ssize_t n) except -1
-    cdef int _sort(self, int bits) except -1
     cdef inline void put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Append a hash that is mixed with the seed of its kind."""
         self.keys[self.n] = self.kind | <uint32_t> (h >> (64 - self.bits))

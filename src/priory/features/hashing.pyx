@@ -229,8 +229,8 @@ cdef class Keys:
 
     cpdef int begin(self, uint32_t kind, uint64_t seed) except -1:
         """Begin with the features of a kind."""
-        if kind > 15:
-            raise ValueError(f"no kind {kind}: there is room for 16")
+        if kind >= MOST_KINDS:
+            raise ValueError(f"no kind {kind}: there are up to {MOST_KINDS}")
         self.kind = kind << self.bits
         self.seed = seed
         return 0
@@ -312,7 +312,7 @@ cdef class Keys:
                     window = ((window << 8) | data[i]) & mask
                     h = mixed(window ^ seed)
                     keys[n] = kind | <uint32_t> (h >> shift)
-                    n += not h & left_out
+                    n += (h & left_out) == 0
                 self.n = n
         return 0
 
@@ -381,56 +381,64 @@ cdef class Keys:
     def distinct(self, Py_ssize_t kinds):
         """Return the buckets of each kind sorted and once each, all in one sort, and where each kind begins."""
         cdef Py_ssize_t i, found = 0
-        cdef uint32_t mask = (<uint32_t> 1 << self.bits) - 1, last = 0xFFFFFFFF, each
+        cdef int64_t[MOST_KINDS + 1] begins
+        cdef uint32_t mask = (<uint32_t> 1 << self.bits) - 1, last = 0xFFFFFFFF, each, bits = self.bits
         cdef bint is_new
-        self._sort(self.bits + 4)
-        offsets = np.zeros(kinds + 1, np.int64)
-        cdef int64_t[::1] begins = offsets
+        cdef uint32_t* room = <uint32_t*> _grown(NULL, self.room)
+        cdef uint32_t* keys = sorted_keys(self.keys, room, self.n, self.bits + 4)
+        memset(begins, 0, sizeof(begins))
         for i in range(self.n):
-            each = self.keys[i]
+            each = keys[i]
             is_new = each != last
             last = each
-            begins[(each >> self.bits) + 1] += is_new
-            self.keys[found] = each & mask
+            begins[(each >> bits) + 1] += is_new
+            keys[found] = each & mask
             found += is_new
         for i in range(kinds):
             begins[i + 1] += begins[i]
-        buckets = np.empty(found, np.uint32)
-        cdef uint32_t[::1] out = buckets
-        if found:
-            memcpy(&out[0], self.keys, found * sizeof(uint32_t))
         self.n = 0
-        return buckets, offsets
+        buckets = _array(np.empty(found, np.uint32), keys)
+        PyMem_Free(room)
+        return buckets, _array(np.empty(kinds + 1, np.int64), begins)
 
-    cdef int _sort(self, int bits) except -1:
-        """Sort the keys by their digits of nine bits, the lowest first: 9 µs for 1,900 of them, numpy's sort 15."""
-        cdef uint32_t[4][512] places
-        cdef int digit, digits = (bits + 8) // 9
-        cdef Py_ssize_t i, n = self.n
-        cdef uint32_t key, at, count
-        cdef uint32_t* old = self.keys
-        cdef uint32_t* new = <uint32_t*> _grown(NULL, self.room)
-        memset(places, 0, sizeof(places))
-        for i in range(n):
-            key = old[i]
-            for digit in range(digits):
-                places[digit][key >> (9 * digit) & 511] += 1
-        for digit in range(digits):
-            at = 0
-            for i in range(512):
-                count = places[digit][i]
-                places[digit][i] = at
-                at += count
-        for digit in range(digits):
-            for i in range(n):
-                key = old[i]
-                at = key >> (9 * digit) & 511
-                new[places[digit][at]] = key
-                places[digit][at] += 1
-            old, new = new, old
-        self.keys = old
-        PyMem_Free(new)
-        return 0
+
+cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bits) noexcept:
+    """Sort by digits of nine bits, the lowest first, without a branch that could go wrong: 2/3 of numpy's time."""
+    by_digit(keys, room, n, 0)
+    by_digit(room, keys, n, 9)
+    by_digit(keys, room, n, 18)
+    if bits <= 27:
+        return room
+    by_digit(room, keys, n, 27)
+    return keys
+
+
+cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int shift) noexcept:
+    """Put keys in the order of nine of their bits; keys that have the same stay in their order."""
+    cdef uint32_t[512] places
+    cdef uint32_t at = 0, count, key
+    cdef Py_ssize_t i
+    memset(places, 0, sizeof(places))
+    for i in range(n):
+        places[old[i] >> shift & 511] += 1
+    for i in range(512):
+        count = places[i]
+        places[i] = at
+        at += count
+    for i in range(n):
+        key = old[i]
+        at = places[key >> shift & 511]
+        places[key >> shift & 511] = at + 1
+        new[at] = key
+
+
+cdef object _array(array, const void* values):
+    """Fill an array of numpy's."""
+    cdef char[::1] out
+    if array.size:
+        out = array.view(np.int8)
+        memcpy(&out[0], values, out.shape[0])
+    return array
 
 
 def _cut_out(name, starts, ends):

@@ -194,10 +194,9 @@ cdef class Sections:
     def distinct_links(self):
         """Targets and texts of the links, each target once, and on one line."""
         if self._distinct_links is None:
-            once = {target: shown for target, shown in reversed(self.message.targets) if _words(target)}
-            self._distinct_links = [
-                (_cut_line(_words(target)), shown) for target, shown in reversed(once.items())
-            ][:MOST_LINKS]
+            once = {target: shown for target, shown in reversed(self.message.targets)}
+            lines = [(_one_line(target), shown) for target, shown in reversed(once.items())]
+            self._distinct_links = [(line, shown) for line, shown in lines if line][:MOST_LINKS]
         return self._distinct_links
 
     @property
@@ -240,14 +239,12 @@ cdef bytes _joined(list texts):
     return texts[0] if len(texts) == 1 else b"\n".join(texts)
 
 
-cdef list _words(bytes target):
-    """What stands between white space."""
-    if target.isascii():
-        return target.split()
-    return [word.encode() for word in target.decode("utf-8", "replace").split()]
-
-
-cdef bytes _cut_line(list words):
+cdef bytes _one_line(bytes target):
     """Words on one line of so many characters."""
-    line = b" ".join(words)
-    return line[:MOST_LINK] if line.isascii() else line.decode()[:MOST_LINK].encode()
+    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(target)
+    cdef Py_ssize_t length = PyBytes_GET_SIZE(target), i = 0
+    while i < length and 32 < text[i] < 127:
+        i += 1
+    if i == length:
+        return target if length <= MOST_LINK else target[:MOST_LINK]
+    return " ".join(target.decode("utf-8", "replace").split())[:MOST_LINK].encode()

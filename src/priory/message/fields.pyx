@@ -14,9 +14,6 @@ from libc.string cimport memchr, memcpy
 
 from priory.message.headers import header, is_evidence
 
-cdef extern from "string.h" nogil:
-    void* memmem(const void* text, size_t length, const void* piece, size_t piece_length)
-
 cdef enum:
     LONGEST_NAME = 200  # longer ones no program writes, and is_evidence would remember them
 
@@ -26,12 +23,14 @@ cdef inline bint is_space(uint8_t c) noexcept:
     return c == 32 or 9 <= c <= 13 or 28 <= c <= 31 or c == 0x85 or c == 0xA0
 
 
-cdef inline bint is_ascii(const uint8_t* text, Py_ssize_t length) noexcept:
+cdef inline bint is_plain(const uint8_t* text, Py_ssize_t length) noexcept:
+    """Tell whether a value is ASCII without `=?`, which begins an encoded word."""
     cdef Py_ssize_t i
-    cdef uint8_t every = 0
-    for i in range(length):
+    cdef uint8_t every = text[0] if length else 0, encoded = 0
+    for i in range(1, length):
         every |= text[i]
-    return every < 128
+        encoded |= (text[i] == 63) & (text[i - 1] == 61)
+    return every < 128 and not encoded
 
 
 cdef const uint8_t* field_end(
@@ -139,8 +138,7 @@ cdef class Fields:
                 raise MemoryError
             self.field = more
         cdef Py_ssize_t length = end - value
-        cdef bint is_plain = is_ascii(value, length) and memmem(value, length, b"=?", 2) == NULL
-        self.field[self.n] = Field(name, name_length, value, length, is_plain)
+        self.field[self.n] = Field(name, name_length, value, length, is_plain(value, length))
         self.n += 1
         return 0
 

@@ -23,11 +23,15 @@ cdef enum:
     MOST_LINKS = 500
     LONGEST_ENTITY = 32
 
-cdef uint64_t[64] LINE
-cdef uint64_t[64] BOX
-cdef uint64_t[8] HIDDEN
-cdef uint64_t[8] SHOWN
-cdef int n_line = 0, n_box = 0, n_hidden = 0, n_shown = 0
+cdef enum:  # what a tag does to the text around and inside of it
+    LINE = 1  # a line of its own
+    BOX = 2  # a box of its own: it breaks a word
+    HIDDEN = 4  # up to its closing tag it holds text and no tags, which a browser does not draw
+    SHOWN = 8  # the same, drawn
+    SLOTS = 1024
+
+cdef uint64_t[SLOTS] NAMES
+cdef uint8_t[SLOTS] EFFECTS
 
 
 cdef uint64_t code(bytes name):
@@ -38,23 +42,35 @@ cdef uint64_t code(bytes name):
     return c
 
 
-for _name in (b"p br hr li ul ol tr h1 h2 h3 h4 h5 h6 dl dt dd div pre nav main menu table tbody thead tfoot center title "
-              b"body html head form legend figure aside section article header footer address fieldset blockquo figcapti "
-              b"xmp dir listing plaintex marquee frameset").split():
-    LINE[n_line] = code(_name)
-    n_line += 1
-for _name in (b"td th img input button select option optgroup textarea caption col colgroup iframe frame object embed "
-              b"applet param video audio source canvas svg map area meta link base style script noframes noscript "
-              b"noembed isindex progress meter").split():
-    BOX[n_box] = code(_name)
-    n_box += 1
-# Up to their closing tags these hold text and no tags; a browser draws that text for the second group only.
-for _name in b"script style noframes noembed iframe".split():
-    HIDDEN[n_hidden] = code(_name)
-    n_hidden += 1
-for _name in b"title textarea xmp".split():
-    SHOWN[n_shown] = code(_name)
-    n_shown += 1
+cdef inline int slot(uint64_t name) noexcept nogil:
+    """Where the effect of a tag stands, or would: most names have a place of their own, the others the next free."""
+    cdef int at = <int> (name * <uint64_t> 0x9E3779B97F4A7C15 >> 54)
+    while NAMES[at] != 0 and NAMES[at] != name:
+        at = (at + 1) % SLOTS
+    return at
+
+
+cdef int _note_effect(bytes names, uint8_t effect) except -1:
+    cdef int at
+    for name in names.split():
+        at = slot(code(name))
+        NAMES[at] = code(name)
+        EFFECTS[at] |= effect
+    return 0
+
+
+_note_effect(
+    b"p br hr li ul ol tr h1 h2 h3 h4 h5 h6 dl dt dd div pre nav main menu table tbody thead tfoot center title body html "
+    b"head form legend figure aside section article header footer address fieldset blockquo figcapti xmp dir listing "
+    b"plaintex marquee frameset", LINE
+)
+_note_effect(
+    b"td th img input button select option optgroup textarea caption col colgroup iframe frame object embed applet param "
+    b"video audio source canvas svg map area meta link base style script noframes noscript noembed isindex progress meter",
+    BOX,
+)
+_note_effect(b"script style noframes noembed iframe", HIDDEN)
+_note_effect(b"title textarea xmp", SHOWN)
 
 cdef uint64_t ANCHOR = code(b"a")
 cdef uint64_t HREF = code(b"href"), SRC = code(b"src"), ACTION = code(b"action"), BACKGROUND = code(b"backgrou")
@@ -62,14 +78,6 @@ cdef uint64_t HREF = code(b"href"), SRC = code(b"src"), ACTION = code(b"action")
 
 cdef inline uint8_t lower(uint8_t c) noexcept nogil:
     return c | 32 if 65 <= c <= 90 else c
-
-
-cdef inline bint among(uint64_t name, uint64_t* names, int n) noexcept nogil:
-    cdef int j
-    for j in range(n):
-        if names[j] == name:
-            return True
-    return False
 
 
 cdef struct Span:
@@ -190,9 +198,10 @@ cdef class Scan:
                 name = (name << 8) | lower(self.html[j])
             j += 1
         self.skeleton_of(begin, j, end, closing)
-        if among(name, LINE, n_line):
+        cdef uint8_t effect = EFFECTS[slot(name)]
+        if effect & LINE:
             self.show(11)
-        elif among(name, BOX, n_box):
+        elif effect & BOX:
             self.show(32)
         if name == ANCHOR:
             self.end_anchor()
@@ -202,10 +211,8 @@ cdef class Scan:
         self.attributes(j, end)
         if name == ANCHOR and self.n_links > links:
             self.anchor = links
-        if among(name, HIDDEN, n_hidden):
-            return self.past_raw_text(end, begin, j, False)
-        if among(name, SHOWN, n_shown):
-            return self.past_raw_text(end, begin, j, True)
+        if effect & (HIDDEN | SHOWN):
+            return self.past_raw_text(end, begin, j, effect & SHOWN)
         return end
 
     cdef void end_anchor(self) noexcept nogil:
@@ -396,6 +403,8 @@ def without_invisible(bytes text):
     cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i = 0, begin = 0, size
     cdef list pieces = []
+    if text.isascii():
+        return text
     while i < length:
         if old[i] < 0xC2:
             i += 1
