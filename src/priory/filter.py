@@ -211,7 +211,7 @@ class Filter:
             lessons={label: tally.get(label, 0) for label in labels},
             changes=self.journal.position()[0],
             buckets_used=int(counts.table.any(axis=1).sum()),
-            buckets=len(counts.table),
+            buckets=len(counts.rows),
             scored=dict(zip(labels, counts.n_scored(), strict=True)),
             calibration=dict(zip(about, self._memory.calibrations, strict=True)),
             thresholds=self._thresholds,

@@ -10,7 +10,7 @@ from typing import Final, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.kernels import Buckets, add, correct, subtract
+from priory.kernels import Buckets, add, subtract
 
 #: Held-out scores are counted in bins of this width, from -LIMIT to LIMIT.
 BIN_WIDTH: Final = 0.1
@@ -41,7 +41,7 @@ def contrast_of(label: int, n_labels: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The table of counts, the corrections beside it, and a histogram of held-out scores for each contrast.
+    """The table of counts with the corrections beside them, and a histogram of held-out scores for each contrast.
 
     >>> counts = Counts.empty(bits=4, n_labels=2)
     >>> message = np.array([3, 7], np.uint32)
@@ -52,20 +52,29 @@ class Counts:
     ([0, 1], [0, 1])
     """
 
-    table: NDArray[np.uint32]  #: [bucket, label]: messages with this feature
-    corrections: NDArray[np.int32]  #: [bucket, contrast]: those of the messages with this feature, added up
+    rows: NDArray[np.uint32]  #: [bucket]: the counts of each label, then the corrections of each contrast
     totals: NDArray[np.int64]  #: [label]: messages
     held_out: NDArray[np.int64]  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
 
     @classmethod
     def empty(cls, bits: int, n_labels: int) -> Self:
         """Return counts of nothing."""
+        n_contrasts = len(contrasts(n_labels))
         return cls(
-            np.zeros((1 << bits, n_labels), np.uint32),
-            np.zeros((1 << bits, len(contrasts(n_labels))), np.int32),
+            np.zeros((1 << bits, n_labels + n_contrasts), np.uint32),
             np.zeros(n_labels, np.int64),
-            np.zeros((len(contrasts(n_labels)), N_BINS, 2), np.int64),
+            np.zeros((n_contrasts, N_BINS, 2), np.int64),
         )
+
+    @property
+    def table(self) -> NDArray[np.uint32]:
+        """[bucket, label]: messages with this feature."""
+        return self.rows[:, : self.n_labels]
+
+    @property
+    def corrections(self) -> NDArray[np.int32]:
+        """[bucket, contrast]: the corrections of the messages with this feature, added up."""
+        return self.rows[:, self.n_labels :].view(np.int32)
 
     @property
     def n_labels(self) -> int:
@@ -80,33 +89,32 @@ class Counts:
 
     def copy(self) -> Self:
         """Return counts that can change without these."""
-        return type(self)(self.table.copy(), self.corrections.copy(), self.totals.copy(), self.held_out.copy())
+        return type(self)(self.rows.copy(), self.totals.copy(), self.held_out.copy())
 
     def add(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
         self._check(held_out)
-        add(self.table, buckets, label)
-        self._count(buckets, label, held_out, 1)
+        add(self.rows, buckets, label, None if held_out is None else held_out["correction"])
+        self._count(label, held_out, 1)
 
     def subtract(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Take back one `add` exactly; what was never added raises ValueError and changes nothing."""
         self._check(held_out)
-        subtract(self.table, buckets, label)
-        self._count(buckets, label, held_out, -1)
+        subtract(self.rows, buckets, label, None if held_out is None else held_out["correction"])
+        self._count(label, held_out, -1)
 
     def _check(self, held_out: HeldOut | None) -> None:
         n = len(self.held_out)
         if held_out is not None and len(held_out) != n:
             raise ValueError(f"{len(held_out)} predictions where {self.n_labels} labels have {n}")
 
-    def _count(self, buckets: Buckets, label: int, held_out: HeldOut | None, sign: int) -> None:
+    def _count(self, label: int, held_out: HeldOut | None, sign: int) -> None:
         self.totals[label] += sign
         if held_out is None:
             return
-        for i, (contrast, (score, correction)) in enumerate(zip(contrasts(self.n_labels), held_out, strict=True)):
-            self.held_out[i, bin_of(float(score)), int(contrast == label)] += sign
-            if correction:
-                correct(self.corrections, buckets, i, sign * int(correction))
+        scores: list[float] = held_out["score"].tolist()
+        for i, (contrast, score) in enumerate(zip(contrasts(self.n_labels), scores, strict=True)):
+            self.held_out[i, bin_of(score), int(contrast == label)] += sign
 
 
 def bin_of(score: float) -> int:

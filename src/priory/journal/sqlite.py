@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from priory.journal.lesson import Change, JournalError, Lesson
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 APPLICATION_ID: Final = 0x50524A4C
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD_BYTES: Final = 100
