@@ -6,7 +6,7 @@ where it is decided which scores are worth counting.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -139,11 +139,11 @@ class Memory:
         if change:
             self.view.apply(change)
         predicted = self._predicted(lesson.label, features) if self._is_in_turn(lesson.label) else None
-        self._append(replace(lesson, user=user), features, predicted)
+        self._append(lesson._replace(user=user), features, predicted)
         return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
 
     def _append(self, lesson: Lesson, features: Features, predicted: HeldOut | None) -> None:
-        self.journal.learn(replace(lesson, held_out=None if predicted is None else predicted.tobytes()))
+        self.journal.learn(lesson._replace(held_out=None if predicted is None else predicted.tobytes()))
         self.view.add(features.buckets, lesson.label, predicted)
 
     def _predicted(self, label: str, features: Features) -> HeldOut | None:

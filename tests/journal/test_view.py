@@ -345,11 +345,11 @@ def test_a_tally_that_does_not_match_the_lessons_is_damage(tmp_path: Path, mail:
             )
 
 
-@pytest.mark.parametrize("column", ["features", "held_out"])
+@pytest.mark.parametrize("column", ["bundles SET features", "lessons SET held_out"])
 def test_a_lesson_that_cannot_be_read_is_damage(tmp_path: Path, mail: list[Drawn], opened: Open, column: str) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db.execute(f"UPDATE lessons SET {column} = x'ff'")
+        filter_.journal._db.execute(f"UPDATE {column} = x'ff'")
         with pytest.raises(JournalError) as caught:
             filter_.forget(mail[0].raw)
         assert str(caught.value) == (

@@ -152,7 +152,7 @@ class View:
                     f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is "
                     "not full."
                 ) from None
-            self._journal.settle(self.change, digest)
+            self._journal.settle(digest)
         self._saved_change = self.change
 
     def rebuild(self) -> None:
