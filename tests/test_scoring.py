@@ -1,11 +1,13 @@
 """What a lesson leaves behind beside its counts, and what forgetting takes back."""
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from priory.bayes.counts import HELD_OUT
+from priory.corpus import read_index
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
@@ -98,3 +100,21 @@ def test_with_three_labels_a_lesson_corrects_each_of_the_three_questions(tmp_pat
         after = filter_.counts.corrections.copy()
         filter_.rebuild()
         assert np.array_equal(filter_.counts.corrections, after)
+
+
+@pytest.mark.corpora
+def test_lessons_leave_the_corrections_that_a_line_for_each_would_give(tmp_path: Path, corpora: Path) -> None:
+    """The filter draws lines where they may matter; beside it, one for which no line is recent draws them always."""
+    mail = list(islice(read_index(corpora / "trec07p" / "full" / "index"), 3000))
+    found, n_drawn = [], []
+    for name, most_outcomes in (("always", 0), ("where it may matter", 1 << 30)):
+        with Filter.open(tmp_path / name) as filter_:
+            memory, drawn_at = filter_._memory, set()
+            for each in mail:
+                memory._drawn_from = min(memory._drawn_from, most_outcomes)
+                list(filter_.learn_many([(each.raw, each.label, "")]))
+                drawn_at.add(memory._drawn_at)
+            found.append([lesson.held_out for lesson in filter_.journal.lessons()])
+            n_drawn.append(len(drawn_at))
+    assert found[0] == found[1]
+    assert n_drawn[1] < n_drawn[0] / 2

@@ -186,7 +186,7 @@ class Filter:
     ) -> Iterator[list[Learned]]:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
-        while ready := [self._lesson(*each) for each in islice(rest, group)]:  # keeps no raw message
+        while ready := [self._lesson(*each, user) for each in islice(rest, group)]:  # keeps no raw message
             yield self._memory.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
@@ -221,14 +221,14 @@ class Filter:
     def _read(self, message: bytes | Prepared) -> Prepared:
         return message if isinstance(message, Prepared) else self.prepare(message)
 
-    def _lesson(self, message: bytes | Prepared, label: str, source: str) -> tuple[Lesson, Features]:
+    def _lesson(self, message: bytes | Prepared, label: str, source: str, user: str) -> tuple[Lesson, Features]:
         """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
         read = self._read(message)
         features = read.features
         blob = packed(features, self._spec.bits)
-        lesson = Lesson(read.digest, label, blob, source=source, sender=read.sender, time=time.time())
+        lesson = Lesson(read.digest, label, blob, None, user, source, read.sender, time.time())
         return lesson, Features(features.buckets, features.offsets, ())
 
     def _scores(self, features: Features) -> list[Score]:

@@ -8,6 +8,7 @@ a term of its own, `others`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,10 @@ from priory.bayes.correction import correction
 from priory.bayes.counts import HELD_OUT, HeldOut, contrasts
 from priory.features import Features
 from priory.verdict import probability
+
+#: Log-odds that a line of not long ago must give a label so that the newest, too, gives it those, 3.4, at which nothing
+#: is corrected; docs/decisions/journal.md has the measurement.
+CERTAIN: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +52,38 @@ def are_comparable(counts: Counts, without: int = 0) -> bool:
 
     Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
     """
-    least = int(counts.totals.min()) - without
-    return least > 0 and 10 * least >= counts.totals.max()
+    totals: list[int] = counts.totals.tolist()
+    least = min(totals) - without
+    return least > 0 and 10 * least >= max(totals)
 
 
-def held_out(
-    features: Features, label: int, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]
-) -> HeldOut:
-    """Return what is predicted of a message that is about to be learned under a label, and how that corrects."""
-    of_each = []
-    for contrast, line in zip(contrasts(counts.n_labels), lines, strict=True):
-        score = float(model.terms(features.buckets, features.offsets, counts, contrast).sum())
-        towards = 1 if contrast == label else -1
-        of_each.append((score, towards * correction(probability(towards * line.log_odds(score)))))
-    return np.array(of_each, HELD_OUT)
+def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
+    """Return the score of each contrast before calibration."""
+    return [
+        float(np.add.reduce(model.terms(features.buckets, features.offsets, counts, contrast)))
+        for contrast in contrasts(counts.n_labels)
+    ]
+
+
+def towards(label: int, n_labels: int) -> list[int]:
+    """Return for each contrast which way a label lies: 1 if the contrast is about it, else -1."""
+    return [1 if contrast == label else -1 for contrast in contrasts(n_labels)]
+
+
+def are_certain(plain: Sequence[float], signs: Sequence[int], lines: Sequence[Calibration]) -> bool:
+    """Tell whether by these lines every score speaks so clearly for the label that by newer ones it will, too."""
+    return all(sign * line.log_odds(score) >= CERTAIN for score, sign, line in zip(plain, signs, lines, strict=True))
+
+
+def held_out(plain: Sequence[float], signs: Sequence[int], lines: Sequence[Calibration]) -> HeldOut:
+    """Return what was predicted of a message that is about to be learned, and how that corrects."""
+    return np.array(
+        [
+            (score, sign * correction(probability(sign * line.log_odds(score))))
+            for score, sign, line in zip(plain, signs, lines, strict=True)
+        ],
+        HELD_OUT,
+    )
 
 
 def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:

@@ -19,6 +19,7 @@ MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
 class View:
@@ -32,7 +33,7 @@ class View:
         self._saved_change = 0
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
-        self.generation = 0  #: differs whenever the counts do
+        self.generation = 0  #: one more with each change that the counts take in, and far more when they start anew
         self.invalidate()
 
     def invalidate(self) -> None:
@@ -65,7 +66,7 @@ class View:
         if snapshot and (snapshot.change, snapshot.digest) == (settled, self._journal.snapshot()):
             self.counts, self.change = snapshot.counts, snapshot.change
             self._saved_change = snapshot.change
-            self.generation += 1
+            self.generation += AFRESH
         else:
             self._start_empty()
 
@@ -73,7 +74,7 @@ class View:
         """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
         self.counts, self.change = Counts.empty(self._journal.bits, len(self._labels)), 0
         self._saved_change = 0
-        self.generation += 1
+        self.generation += AFRESH
 
     def _build(self, now: int) -> None:
         self._start_empty()
