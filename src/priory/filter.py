@@ -233,9 +233,9 @@ class Filter:
 
     def _scores(self, features: Features) -> list[Score]:
         self._memory.view.refresh()
-        if np.count_nonzero(self._memory.counts.totals) < 2:
+        if self._missing():
             n = len(self.options.labels)
-            return [Score(math.log(1 / (n - 1)), np.zeros(len(features))) for _ in range(n)]
+            return [Score.of(math.log(1 / (n - 1)), np.zeros(len(features)))] * n
         return scores(features, self._memory.counts, self._model, self._memory.calibrations)
 
     def _verdict(self, read: Prepared, scores: list[Score]) -> Verdict:
@@ -246,7 +246,8 @@ class Filter:
         }
         probabilities = [claim.probability for claim in claims.values()]
         expected = costs.expected(probabilities)
-        reason = self._why_not()
+        missing = self._missing()
+        reason = f"no {' and no '.join(missing)} has been learned yet" if missing else ""
         return Verdict(
             label=UNSURE if reason else cheapest(expected),
             about=labels[1] if len(labels) == 2 else labels[int(np.argmax(probabilities))],
@@ -257,10 +258,9 @@ class Filter:
             reason=reason,
         )
 
-    def _why_not(self) -> str:
-        """Why nothing can be said about any message, if so."""
+    def _missing(self) -> list[str]:
+        """The labels that were never learned, if for want of them nothing can be said about any message."""
         totals: list[int] = self._memory.counts.totals.tolist()
         if len(totals) - totals.count(0) >= 2:
-            return ""
-        missing = [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]
-        return f"no {' and no '.join(missing)} has been learned yet"
+            return []
+        return [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]

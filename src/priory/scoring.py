@@ -8,7 +8,7 @@ a term of its own, `others`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,21 @@ class Score:
 
     prior: float
     terms: NDArray[np.float64]
+    log_odds: float
     others: float = 0.0
 
-    @property
-    def log_odds(self) -> float:
-        """The sum."""
-        return self.prior + float(np.add.reduce(self.terms)) + self.others
+    @classmethod
+    def of(cls, prior: float, terms: NDArray[np.float64]) -> Self:
+        """Add up prior and terms."""
+        return cls(prior, terms, prior + float(np.add.reduce(terms)))
+
+    def of_the_other(self) -> Self:
+        """Return the score of the other of two labels."""
+        return type(self)(-self.prior, -self.terms, 0.0 - self.log_odds)
+
+    def with_others(self, others: float) -> Self:
+        """Return the score with what the other labels take or leave."""
+        return type(self)(self.prior, self.terms, self.log_odds + others, others)
 
 
 def calibrations(counts: Counts) -> list[Calibration]:
@@ -93,25 +102,22 @@ def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequ
         for label, line in zip(contrasts(counts.n_labels), lines, strict=True)
     ]
     if counts.n_labels == 2:
-        return [Score(-own[0].prior, -own[0].terms), own[0]]
+        return [own[0].of_the_other(), own[0]]
     return _summing_to_one(own)
 
 
 def _score(features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration) -> Score:
     """A label that was never learned has its prior and no evidence."""
     if counts.totals[label] == 0:
-        return Score(line.intercept, np.zeros(len(features)))
+        return Score.of(line.intercept, np.zeros(len(features)))
     terms = model.terms(features.buckets, features.offsets, counts, label)
-    return Score(line.intercept, line.slope * terms)
+    return Score.of(line.intercept, line.slope * terms)
 
 
 def _summing_to_one(own: list[Score]) -> list[Score]:
     claimed = [max(probability(score.log_odds), 1e-12) for score in own]
     shares = [p / sum(claimed) for p in claimed]
-    return [
-        Score(score.prior, score.terms, _log_odds(share) - score.log_odds)
-        for score, share in zip(own, shares, strict=True)
-    ]
+    return [score.with_others(_log_odds(share) - score.log_odds) for score, share in zip(own, shares, strict=True)]
 
 
 def _log_odds(p: float) -> float:

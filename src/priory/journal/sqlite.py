@@ -68,6 +68,7 @@ class Journal:
         self.path = path
         self._db = connection
         self._wait_s = wait_s
+        self._cursor = connection.cursor()  # for what is asked at every check
         self._bundles = Bundles(connection)
         self._tally: Counter[str] = Counter()
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
@@ -138,7 +139,7 @@ class Journal:
     def version(self) -> int:
         """Return a number that differs whenever another process has changed the journal; asked at every check."""
         try:
-            (number,) = self._db.execute("PRAGMA data_version").fetchone()
+            (number,) = self._cursor.execute("PRAGMA data_version").fetchone()
         except sqlite3.Error:
             (number,) = self._row("PRAGMA data_version")  # says what is wrong
         return int(number)
