@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from priory.bayes.counts import HELD_OUT
+from priory.bayes.counts import predictions
 from priory.corpus import read_index
 from priory.decision import Costs
 from priory.demo import Drawn, draw
@@ -27,7 +27,7 @@ def taught(home: Path, mail: list[Drawn], options: Options = SMALL) -> Filter:
 
 def corrections(filter_: Filter) -> list[int]:
     rows = (lesson.held_out for lesson in filter_.journal.lessons())
-    return [int(np.frombuffer(row, HELD_OUT)["correction"][0]) if row else 0 for row in rows]
+    return [predictions(row)[0][1] if row else 0 for row in rows]
 
 
 def test_corrections_fade_as_lessons_surprise_less_and_point_to_the_label(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_with_three_labels_a_lesson_corrects_each_of_the_three_questions(tmp_pat
         assert filter_.counts.corrections.shape == (1 << 14, 3)
         assert filter_.counts.corrections.any(axis=0).all()
         for lesson in filter_.journal.lessons():
-            left = np.frombuffer(lesson.held_out or b"", HELD_OUT)["correction"]
-            for contrast, each in zip(costs.labels, left, strict=bool(len(left))):
+            left = [correction for _, correction in predictions(lesson.held_out or b"")]
+            for contrast, each in zip(costs.labels, left, strict=bool(left)):
                 assert each >= 0 if contrast == lesson.label else each <= 0
         after = filter_.counts.corrections.copy()
         filter_.rebuild()

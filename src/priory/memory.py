@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import HELD_OUT, HeldOut
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut, predictions, stored
 from priory.features import VERSION, Features, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
-from priory.scoring import are_certain, are_comparable, calibrations, held_out, plain_scores, towards
+from priory.scoring import CERTAIN, are_comparable, calibrations, held_out, plain_scores, towards
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -155,7 +155,7 @@ class Memory:
         return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
 
     def _append(self, lesson: Lesson, features: Features, predicted: HeldOut | None) -> None:
-        self.journal.learn(lesson._replace(held_out=None if predicted is None else predicted.tobytes()))
+        self.journal.learn(lesson._replace(held_out=predicted))
         self.view.add(features.buckets, lesson.label, predicted)
 
     def _predicted(self, label: str, features: Features) -> HeldOut | None:
@@ -167,8 +167,11 @@ class Memory:
         if not are_comparable(self.counts):
             return None
         plain = plain_scores(features, self.counts, self._model)
-        signs, lines = towards(self._labels.index(label), len(self._labels)), self._recent_calibrations
-        return held_out(plain, signs, lines if are_certain(plain, signs, lines) else self.calibrations)
+        which, n_labels = self._labels.index(label), len(self._labels)
+        log_odds = towards(plain, which, n_labels, self._recent_calibrations)
+        if min(log_odds) < CERTAIN:
+            log_odds = towards(plain, which, n_labels, self.calibrations)
+        return held_out(plain, which, n_labels, log_odds)
 
     def _is_in_turn(self, label: str) -> bool:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
@@ -185,7 +188,7 @@ class Memory:
         counts = self.view.counts
         if counts.totals.min() < 10 or not are_comparable(counts, without=1):
             return
-        size = HELD_OUT.itemsize * len(counts.held_out)
+        size = PREDICTION_BYTES * len(counts.held_out)
         for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
             if 2 * scored < wanted:
@@ -199,7 +202,7 @@ class Memory:
             features = unpacked(lesson.features, self.journal.bits)
             predicted = self._predicted(lesson.label, features)
             if predicted is not None:
-                predicted["correction"] = 0
+                predicted = stored((score, 0) for score, _ in predictions(predicted))
             self._append(lesson, features, predicted)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
-from priory.bayes.counts import HELD_OUT, HeldOut, contrasts
+from priory.bayes.counts import HeldOut, contrasts, stored
 from priory.features import Features
 from priory.verdict import probability
 
@@ -74,25 +74,19 @@ def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> li
     ]
 
 
-def towards(label: int, n_labels: int) -> list[int]:
-    """Return for each contrast which way a label lies: 1 if the contrast is about it, else -1."""
-    return [1 if contrast == label else -1 for contrast in contrasts(n_labels)]
+def towards(plain: Sequence[float], label: int, n_labels: int, lines: Sequence[Calibration]) -> list[float]:
+    """Return for each contrast the log-odds of the side on which the label is."""
+    return [
+        line.log_odds(score) if contrast == label else -line.log_odds(score)
+        for contrast, score, line in zip(contrasts(n_labels), plain, lines, strict=True)
+    ]
 
 
-def are_certain(plain: Sequence[float], signs: Sequence[int], lines: Sequence[Calibration]) -> bool:
-    """Tell whether by these lines every score speaks so clearly for the label that by newer ones it will, too."""
-    return all(sign * line.log_odds(score) >= CERTAIN for score, sign, line in zip(plain, signs, lines, strict=True))
-
-
-def held_out(plain: Sequence[float], signs: Sequence[int], lines: Sequence[Calibration]) -> HeldOut:
-    """Return what was predicted of a message that is about to be learned, and how that corrects."""
-    return np.array(
-        [
-            (score, sign * correction(probability(sign * line.log_odds(score))))
-            for score, sign, line in zip(plain, signs, lines, strict=True)
-        ],
-        HELD_OUT,
-    )
+def held_out(plain: Sequence[float], label: int, n_labels: int, log_odds: Sequence[float]) -> HeldOut:
+    """Return what was predicted of a message that is learned under a label, and how that corrects."""
+    signs = (1 if contrast == label else -1 for contrast in contrasts(n_labels))
+    corrections = (sign * correction(probability(each)) for sign, each in zip(signs, log_odds, strict=True))
+    return stored(zip(plain, corrections, strict=True))
 
 
 def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:

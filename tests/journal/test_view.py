@@ -196,11 +196,11 @@ def damaged_snapshots(home: Path, mail: list[Drawn], opened: Open) -> dict[str, 
         "too long": counts + b"\0",
         "garbage": np.random.default_rng(1).bytes(len(counts)),
         "garbage after the magic": counts[:16] + np.random.default_rng(1).bytes(len(counts) - 16),
-        "a list in the head": b"priory counts 1\n[1, 2]".ljust(4096, b"\0") + counts[4096:],
-        "a head without end": b"priory counts 1\n".ljust(4096, b"[") + counts[4096:],
+        "a list in the head": (counts[:16] + b"[1, 2]").ljust(4096, b"\0") + counts[4096:],
+        "a head without end": counts[:16].ljust(4096, b"[") + counts[4096:],
         "of another journal": (other / "counts").read_bytes(),
         "with the labels turned": (turned / "counts").read_bytes(),
-        "of another version": counts.replace(b"priory counts 1", b"priory counts 2"),
+        "of another version": counts[:14] + b"9" + counts[15:],
     }
 
 

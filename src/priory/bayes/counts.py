@@ -4,7 +4,10 @@ Everything here is a whole number, so learning is addition, forgetting is subtra
 two tables of the same shape add up to the table of the joined data.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import starmap
+from struct import Struct
 from typing import Final, Self, TypeAlias
 
 import numpy as np
@@ -16,9 +19,11 @@ from priory.kernels import Buckets, add, subtract
 BIN_WIDTH: Final = 0.1
 SCORE_LIMIT: Final = 20.0
 N_BINS: Final = round(2 * SCORE_LIMIT / BIN_WIDTH)
-#: What was predicted of a message just before it was learned, for each contrast: the score, and the correction by it.
-HELD_OUT: Final = np.dtype([("score", "<f4"), ("correction", "i1")])
-HeldOut: TypeAlias = NDArray[np.void]
+#: What was predicted of a message just before it was learned, as it is stored: for each contrast the score as a short
+#: float, and the correction by it as a byte.
+HeldOut: TypeAlias = bytes
+_PREDICTION: Final = Struct("<fb")
+PREDICTION_BYTES: Final = _PREDICTION.size
 
 
 def contrasts(n_labels: int) -> tuple[int, ...]:
@@ -37,6 +42,20 @@ def contrast_of(label: int, n_labels: int) -> tuple[int, int]:
     ((0, 1), (0, -1), (2, 1))
     """
     return (label, 1) if n_labels > 2 else (0, 2 * label - 1)
+
+
+def stored(predictions: Iterable[tuple[float, int]]) -> HeldOut:
+    """Return predictions, a score and a correction for each contrast, as they are stored."""
+    return b"".join(starmap(_PREDICTION.pack, predictions))
+
+
+def predictions(held_out: HeldOut) -> list[tuple[float, int]]:
+    """Return what `stored` was given, the scores with the digits that a short float has.
+
+    >>> predictions(stored([(-1.5, 3)]))
+    [(-1.5, 3)]
+    """
+    return list(_PREDICTION.iter_unpack(held_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,28 +112,35 @@ class Counts:
 
     def add(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
-        self._check(held_out)
-        add(self.rows, buckets, label, None if held_out is None else held_out["correction"])
-        self._count(label, held_out, 1)
+        predicted = self._predictions(held_out)
+        add(self.rows, buckets, label, _corrections(predicted))
+        self._count(label, predicted, 1)
 
     def subtract(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Take back one `add` exactly; what was never added raises ValueError and changes nothing."""
-        self._check(held_out)
-        subtract(self.rows, buckets, label, None if held_out is None else held_out["correction"])
-        self._count(label, held_out, -1)
+        predicted = self._predictions(held_out)
+        subtract(self.rows, buckets, label, _corrections(predicted))
+        self._count(label, predicted, -1)
 
-    def _check(self, held_out: HeldOut | None) -> None:
-        n = len(self.held_out)
-        if held_out is not None and len(held_out) != n:
-            raise ValueError(f"{len(held_out)} predictions where {self.n_labels} labels have {n}")
-
-    def _count(self, label: int, held_out: HeldOut | None, sign: int) -> None:
-        self.totals[label] += sign
+    def _predictions(self, held_out: HeldOut | None) -> list[tuple[float, int]]:
         if held_out is None:
-            return
-        scores: list[float] = held_out["score"].tolist()
-        for i, (contrast, score) in enumerate(zip(contrasts(self.n_labels), scores, strict=True)):
-            self.held_out[i, bin_of(score), int(contrast == label)] += sign
+            return []
+        found, n = predictions(held_out), len(self.held_out)
+        if len(found) != n:
+            raise ValueError(f"{len(found)} predictions where {self.n_labels} labels have {n}")
+        return found
+
+    def _count(self, label: int, predicted: list[tuple[float, int]], sign: int) -> None:
+        self.totals[label] += sign
+        about = contrasts(len(self.totals))
+        for i, (score, _) in enumerate(predicted):
+            self.held_out[i, bin_of(score), int(about[i] == label)] += sign
+
+
+def _corrections(predicted: list[tuple[float, int]]) -> NDArray[np.int8] | None:
+    """The corrections of all contrasts; None if there are none, as for most messages."""
+    corrections = [correction for _, correction in predicted]
+    return np.array(corrections, np.int8) if any(corrections) else None
 
 
 def bin_of(score: float) -> int:

@@ -6,10 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from priory.bayes import Counts
-from priory.bayes.counts import HELD_OUT, HeldOut
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut
 from priory.journal.lesson import Change, JournalError
 from priory.journal.snapshot import load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
@@ -111,13 +109,15 @@ class View:
     def _read(self, change: Change) -> tuple[Buckets, HeldOut | None]:
         try:
             buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
-            held_out = None if change.held_out is None else np.frombuffer(change.held_out, HELD_OUT)
+            n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
+            if rest:
+                raise ValueError("predictions are damaged")
         except ValueError:
             raise JournalError(
                 f"{self._journal.path} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from when there were fewer or more labels are answers to another question.
-        return buckets, held_out if held_out is not None and len(held_out) == len(self.counts.held_out) else None
+        return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
 
     def add(self, buckets: Buckets, label: str, held_out: HeldOut | None) -> None:
         """Let one lesson come whose features are at hand."""
