@@ -233,7 +233,7 @@ def test_corrections_outside_of_the_row_are_refused():
     with pytest.raises(IndexError, match="4 corrections are not in a table of 16 × 3"):
         add(rows, as_buckets(1), 0, np.ones(4, np.int8))
     for contrast in (1, -1):
-        with pytest.raises(IndexError, match=f"contrast {contrast} is not in rows of 3"):
+        with pytest.raises(IndexError, match=f"contrast {contrast} of 2 labels is not in rows of 3"):
             terms_of(rows, [1], contrast=contrast)
     with pytest.raises(IndexError, match="1 groups have 2 dampings"):
         terms_of(rows, [1], damping=np.ones(2))

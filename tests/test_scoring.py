@@ -1,17 +1,20 @@
 """What a lesson leaves behind beside its counts, and what forgetting takes back."""
 
+import math
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from priory.bayes import Calibration
 from priory.bayes.counts import predictions
 from priory.corpus import read_index
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
 from priory.filter import Filter, Options
+from priory.scoring import CERTAIN
 from priory.verdict import Verdict
 
 SMALL = Options(spec=Spec(bits=14))
@@ -103,18 +106,27 @@ def test_with_three_labels_a_lesson_corrects_each_of_the_three_questions(tmp_pat
 
 
 @pytest.mark.corpora
-def test_lessons_leave_the_corrections_that_a_line_for_each_would_give(tmp_path: Path, corpora: Path) -> None:
-    """The filter draws lines where they may matter; beside it, one for which no line is recent draws them always."""
+def test_lessons_leave_the_corrections_that_a_line_for_each_would_give(
+    tmp_path: Path, corpora: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mail = list(islice(read_index(corpora / "trec07p" / "full" / "index"), 3000))
-    found, n_drawn = [], []
-    for name, most_outcomes in (("always", 0), ("where it may matter", 1 << 30)):
+    found = []
+    for name, certain in (("where it may matter", CERTAIN), ("for each", math.inf)):
+        monkeypatch.setattr("priory.memory.CERTAIN", certain)
         with Filter.open(tmp_path / name) as filter_:
-            memory, drawn_at = filter_._memory, set()
-            for each in mail:
-                memory._drawn_from = min(memory._drawn_from, most_outcomes)
-                list(filter_.learn_many([(each.raw, each.label, "")]))
-                drawn_at.add(memory._drawn_at)
+            list(filter_.learn_many((each.raw, each.label, "") for each in mail))
             found.append([lesson.held_out for lesson in filter_.journal.lessons()])
-            n_drawn.append(len(drawn_at))
     assert found[0] == found[1]
-    assert n_drawn[1] < n_drawn[0] / 2
+
+
+def test_a_line_is_drawn_for_a_lesson_unless_a_recent_one_is_certain(tmp_path: Path) -> None:
+    with taught(tmp_path, MAIL) as filter_:
+        memory = filter_._memory
+        memory._lines, memory._drawn_at, memory._drawn_from = [Calibration(0.0, 9.0)], memory.view.generation, 150
+        filter_.learn(b"Subject: one more", "spam")
+        assert memory._lines == [Calibration(0.0, 9.0)]
+        filter_.learn(b"Subject: and another", "ham")
+        assert memory._lines != [Calibration(0.0, 9.0)]
+        memory._lines, memory._drawn_from = [Calibration(0.0, 9.0)], 50
+        filter_.learn(b"Subject: the last", "spam")
+        assert memory._lines != [Calibration(0.0, 9.0)]

@@ -329,9 +329,9 @@ def terms(
     cdef const uint32_t* row
     fit_table(rows.shape[0], min(labels, rows.shape[1]), buckets, label)
     fit_groups(offsets, groups, n)
-    if contrast < 0 or correction >= rows.shape[1] or damping.shape[0] != groups:
-        raise IndexError(f"contrast {contrast} is not in rows of {rows.shape[1]}, or {groups} groups have "
-                         f"{damping.shape[0]} dampings")
+    if labels < 2 or contrast < 0 or correction >= rows.shape[1] or damping.shape[0] != groups:
+        raise IndexError(f"contrast {contrast} of {labels} labels is not in rows of {rows.shape[1]}, or {groups} groups "
+                         f"have {damping.shape[0]} dampings")
     found = np.empty(n)
     cdef double[::1] out = found
     with nogil:
@@ -342,8 +342,8 @@ def terms(
                     fetch(&rows[buckets[i + AHEAD], 0])
                 row = &rows[buckets[i], 0]
                 own = row[label]
-                rest = 0
-                for k in range(labels):
+                rest = <uint64_t> row[0] + row[1]
+                for k in range(2, labels):
                     rest += row[k]
                 if rest == 0:
                     out[i] = 0
