@@ -118,3 +118,23 @@ def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn],
             f"{tmp_path / 'journal.sqlite'} is damaged (the features of a lesson are missing). It was left as it is; "
             "restore it from a backup."
         )
+
+
+def test_who_reads_lessons_sees_them_as_they_were_when_it_began(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    reader, writer = (Journal.open(path, VERSION, 12) for _ in range(2))
+    lessons = [lesson(number, 2800) for number in range(1, 101)]
+    with writer.writing():
+        for each in lessons:
+            writer.learn(each)
+    reading = reader.lessons()
+    seen = [next(reading)]
+    with writer.writing():
+        for each in lessons[:50]:
+            writer.forget(each.digest)
+    with writer.writing():
+        writer.settle("digest")
+    assert seen + list(reading) == lessons
+    assert list(reader.lessons()) == lessons[50:]
+    reader.close()
+    writer.close()
