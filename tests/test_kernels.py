@@ -14,7 +14,6 @@ from priory.kernels import (
     add,
     add_cells,
     add_rows,
-    correct,
     log_posterior,
     pack,
     subtract,
@@ -32,62 +31,83 @@ def as_buckets(*values: int) -> np.ndarray:
 buckets_of_a_table = st.lists(st.integers(0, 15), max_size=12)
 
 
-@given(st.lists(st.tuples(buckets_of_a_table, st.integers(0, 2))))
+corrections_of_a_lesson = st.none() | st.lists(st.integers(-128, 127), min_size=2, max_size=2)
+
+
+def as_corrections(values: list[int] | None) -> np.ndarray | None:
+    return None if values is None else np.array(values, np.int8)
+
+
+@given(st.lists(st.tuples(buckets_of_a_table, st.integers(0, 2), corrections_of_a_lesson)))
 def test_adding_counts_and_subtracting_takes_back(learned):
-    counts = np.zeros((16, 3), np.uint32)
-    for buckets, label in learned:
-        add(counts, as_buckets(*buckets), label)
+    rows = np.zeros((16, 5), np.uint32)
+    for buckets, label, corrections in learned:
+        add(rows, as_buckets(*buckets), label, as_corrections(corrections))
     for bucket in range(16):
-        expected = [sum(buckets.count(bucket) for buckets, k in learned if k == label) for label in range(3)]
-        assert counts[bucket].tolist() == expected
-    for buckets, label in learned:
-        subtract(counts, as_buckets(*buckets), label)
-    assert not counts.any()
+        counts = [sum(buckets.count(bucket) for buckets, k, _ in learned if k == label) for label in range(3)]
+        moved = [sum(buckets.count(bucket) * by[i] for buckets, _, by in learned if by) for i in range(2)]
+        assert rows[bucket, :3].tolist() == counts
+        assert rows[bucket, 3:].view(np.int32).tolist() == moved
+    for buckets, label, corrections in learned:
+        subtract(rows, as_buckets(*buckets), label, as_corrections(corrections))
+    assert not rows.any()
 
 
 @given(buckets_of_a_table, buckets_of_a_table)
 def test_subtracting_what_was_never_added_changes_nothing(added, taken):
-    counts = np.zeros((16, 2), np.uint32)
-    add(counts, as_buckets(*added), 1)
-    before = counts.copy()
+    rows, corrections = np.zeros((16, 3), np.uint32), as_corrections([5])
+    add(rows, as_buckets(*added), 1)
+    before = rows.copy()
     if all(taken.count(bucket) <= added.count(bucket) for bucket in taken):
-        subtract(counts, as_buckets(*taken), 1)
-        assert counts.sum() == len(added) - len(taken)
+        subtract(rows, as_buckets(*taken), 1)
+        assert rows.sum() == len(added) - len(taken)
     else:
         with pytest.raises(ValueError, match=rf"\d+ of {len(taken)} features were never counted"):
-            subtract(counts, as_buckets(*taken), 1)
-        assert (counts == before).all()
+            subtract(rows, as_buckets(*taken), 1, corrections)
+        assert (rows == before).all()
 
 
 def test_the_error_says_how_many_were_never_counted():
-    counts = np.zeros((8, 2), np.uint32)
-    add(counts, as_buckets(1), 0)
+    rows = np.zeros((8, 2), np.uint32)
+    add(rows, as_buckets(1), 0)
     with pytest.raises(ValueError, match=r"^2 of 3 features were never counted$"):
-        subtract(counts, as_buckets(1, 2, 3), 0)
+        subtract(rows, as_buckets(1, 2, 3), 0)
 
 
-@pytest.mark.parametrize(("bucket", "label"), [(16, 0), (0, 2), (0, -1), (1 << 31, 0)])
+def terms_of(rows, buckets, offsets=(0, 1), *, label=0, contrast=0, damping=None):
+    table, groups = np.log(np.arange(8) + 0.5), np.array(offsets, np.int64)
+    ones = np.ones(max(len(offsets) - 1, 1))
+    damping = ones if damping is None else damping
+    return terms(rows, 2, as_buckets(*buckets), groups, ones, damping, table, 0.5, label, contrast, 0.0, 0.1)
+
+
+@pytest.mark.parametrize(("bucket", "label"), [(16, 0), (0, 3), (0, -1), (1 << 31, 0)])
 def test_counting_outside_of_the_table_is_refused(bucket, label):
-    counts, steps = np.zeros((16, 2), np.uint32), np.zeros((16, 2), np.int32)
-    table = np.log(np.arange(8) + 0.5)
-    for act in (
-        lambda: add(counts, as_buckets(bucket), label),
-        lambda: subtract(counts, as_buckets(bucket), label),
-        lambda: correct(steps, as_buckets(bucket), label, 1),
-        lambda: terms(counts, steps, as_buckets(bucket), np.array([0, 1]), np.ones(1), table, 0.5, label, 0, 0.0, 0.1),
-    ):
-        with pytest.raises(IndexError, match=f"bucket {bucket} or column {label} is not in a table of 16 × 2"):
-            act()
+    rows = np.zeros((16, 3), np.uint32)
+    for act in (add, subtract):
+        with pytest.raises(IndexError, match=f"bucket {bucket} or column {label} is not in a table of 16 × 3"):
+            act(rows, as_buckets(bucket), label)
+    with pytest.raises(IndexError, match=f"bucket {bucket} or column {label} is not in a table of 16 × 2"):
+        terms_of(rows, [bucket], label=label)
+
+
+def test_corrections_outside_of_the_row_are_refused():
+    rows = np.zeros((16, 3), np.uint32)
+    with pytest.raises(IndexError, match="4 corrections are not in a table of 16 × 3"):
+        add(rows, as_buckets(1), 0, np.ones(4, np.int8))
+    for contrast in (1, -1):
+        with pytest.raises(IndexError, match=f"contrast {contrast} of 2 labels is not in rows of 3"):
+            terms_of(rows, [1], contrast=contrast)
+    with pytest.raises(IndexError, match="1 groups have 2 dampings"):
+        terms_of(rows, [1], damping=np.ones(2))
 
 
 @pytest.mark.parametrize("offsets", [[], [0], [0, 1], [0, 3], [-1, 2], [1, 2], [0, 2, 1, 2], [0, 5, 2, 2]])
 def test_offsets_that_do_not_divide_the_buckets_are_refused(offsets):
-    counts, steps = np.zeros((16, 2), np.uint32), np.zeros((16, 1), np.int32)
-    table, groups = np.zeros(8), np.array(offsets, np.int64)
     with pytest.raises(IndexError, match="offsets do not divide 2 buckets into"):
-        terms(counts, steps, as_buckets(1, 2), groups, np.ones(max(len(offsets) - 1, 1)), table, 0.5, 0, 0, 0.0, 0.1)
+        terms_of(np.zeros((16, 3), np.uint32), [1, 2], offsets)
     with pytest.raises(IndexError, match="offsets do not divide 2 buckets into"):
-        pack(as_buckets(1, 2), groups, 4)
+        pack(as_buckets(1, 2), np.array(offsets, np.int64), 4)
 
 
 @given(
@@ -173,7 +193,16 @@ def test_damaged_features_are_refused_or_are_others(kinds, data):
 
 
 @pytest.mark.parametrize(
-    "blob", [b"", b"\x0d", b"\x01", b"\x01\xff\xff\xff\xff", b"\x01" + b"\xff" * 100_000, b"\x00\x00"]
+    "blob",
+    [
+        b"",
+        b"\x0d",
+        b"\x01",
+        b"\x01\xff\xff\xff\xff",
+        b"\x01" + b"\xff" * 100_000,
+        b"\x00\x00",
+        b"\x01\x1f" + b"\xff" * 99,
+    ],
 )
 def test_hopeless_bytes_are_refused(blob):
     with pytest.raises(ValueError, match="packed features are damaged"):

@@ -1,15 +1,20 @@
 """What a lesson leaves behind beside its counts, and what forgetting takes back."""
 
+import math
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from priory.bayes.counts import HELD_OUT
+from priory.bayes import Calibration
+from priory.bayes.counts import predictions
+from priory.corpus import read_index
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
 from priory.filter import Filter, Options
+from priory.scoring import CERTAIN
 from priory.verdict import Verdict
 
 SMALL = Options(spec=Spec(bits=14))
@@ -25,7 +30,7 @@ def taught(home: Path, mail: list[Drawn], options: Options = SMALL) -> Filter:
 
 def corrections(filter_: Filter) -> list[int]:
     rows = (lesson.held_out for lesson in filter_.journal.lessons())
-    return [int(np.frombuffer(row, HELD_OUT)["correction"][0]) if row else 0 for row in rows]
+    return [predictions(row)[0][1] if row else 0 for row in rows]
 
 
 def test_corrections_fade_as_lessons_surprise_less_and_point_to_the_label(tmp_path: Path) -> None:
@@ -92,9 +97,36 @@ def test_with_three_labels_a_lesson_corrects_each_of_the_three_questions(tmp_pat
         assert filter_.counts.corrections.shape == (1 << 14, 3)
         assert filter_.counts.corrections.any(axis=0).all()
         for lesson in filter_.journal.lessons():
-            left = np.frombuffer(lesson.held_out or b"", HELD_OUT)["correction"]
-            for contrast, each in zip(costs.labels, left, strict=bool(len(left))):
+            left = [correction for _, correction in predictions(lesson.held_out or b"")]
+            for contrast, each in zip(costs.labels, left, strict=bool(left)):
                 assert each >= 0 if contrast == lesson.label else each <= 0
         after = filter_.counts.corrections.copy()
         filter_.rebuild()
         assert np.array_equal(filter_.counts.corrections, after)
+
+
+@pytest.mark.corpora
+def test_lessons_leave_the_corrections_that_a_line_for_each_would_give(
+    tmp_path: Path, corpora: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail = list(islice(read_index(corpora / "trec07p" / "full" / "index"), 3000))
+    found = []
+    for name, certain in (("where it may matter", CERTAIN), ("for each", math.inf)):
+        monkeypatch.setattr("priory.memory.CERTAIN", certain)
+        with Filter.open(tmp_path / name) as filter_:
+            list(filter_.learn_many((each.raw, each.label, "") for each in mail))
+            found.append([lesson.held_out for lesson in filter_.journal.lessons()])
+    assert found[0] == found[1]
+
+
+def test_a_line_is_drawn_for_a_lesson_unless_a_recent_one_is_certain(tmp_path: Path) -> None:
+    with taught(tmp_path, MAIL) as filter_:
+        memory = filter_._memory
+        memory._lines, memory._drawn_at, memory._drawn_from = [Calibration(0.0, 9.0)], memory.view.generation, 150
+        filter_.learn(b"Subject: one more", "spam")
+        assert memory._lines == [Calibration(0.0, 9.0)]
+        filter_.learn(b"Subject: and another", "ham")
+        assert memory._lines != [Calibration(0.0, 9.0)]
+        memory._lines, memory._drawn_from = [Calibration(0.0, 9.0)], 50
+        filter_.learn(b"Subject: the last", "spam")
+        assert memory._lines != [Calibration(0.0, 9.0)]

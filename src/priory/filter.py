@@ -186,7 +186,7 @@ class Filter:
     ) -> Iterator[list[Learned]]:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
-        while ready := [self._lesson(*each) for each in islice(rest, group)]:  # keeps no raw message
+        while ready := [self._lesson(*each, user) for each in islice(rest, group)]:  # keeps no raw message
             yield self._memory.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
@@ -211,7 +211,7 @@ class Filter:
             lessons={label: tally.get(label, 0) for label in labels},
             changes=self.journal.position()[0],
             buckets_used=int(counts.table.any(axis=1).sum()),
-            buckets=len(counts.table),
+            buckets=len(counts.rows),
             scored=dict(zip(labels, counts.n_scored(), strict=True)),
             calibration=dict(zip(about, self._memory.calibrations, strict=True)),
             thresholds=self._thresholds,
@@ -221,21 +221,21 @@ class Filter:
     def _read(self, message: bytes | Prepared) -> Prepared:
         return message if isinstance(message, Prepared) else self.prepare(message)
 
-    def _lesson(self, message: bytes | Prepared, label: str, source: str) -> tuple[Lesson, Features]:
+    def _lesson(self, message: bytes | Prepared, label: str, source: str, user: str) -> tuple[Lesson, Features]:
         """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
         read = self._read(message)
         features = read.features
         blob = packed(features, self._spec.bits)
-        lesson = Lesson(read.digest, label, blob, source=source, sender=read.sender, time=time.time())
+        lesson = Lesson(read.digest, label, blob, None, user, source, read.sender, time.time())
         return lesson, Features(features.buckets, features.offsets)
 
     def _scores(self, features: Features) -> list[Score]:
         self._memory.view.refresh()
-        if np.count_nonzero(self._memory.counts.totals) < 2:
+        if self._missing():
             n = len(self.options.labels)
-            return [Score(math.log(1 / (n - 1)), np.zeros(len(features))) for _ in range(n)]
+            return [Score.of(math.log(1 / (n - 1)), np.zeros(len(features)))] * n
         return scores(features, self._memory.counts, self._model, self._memory.calibrations)
 
     def _verdict(self, read: Prepared, scores: list[Score]) -> Verdict:
@@ -246,7 +246,8 @@ class Filter:
         }
         probabilities = [claim.probability for claim in claims.values()]
         expected = costs.expected(probabilities)
-        reason = self._why_not()
+        missing = self._missing()
+        reason = f"no {' and no '.join(missing)} has been learned yet" if missing else ""
         return Verdict(
             label=UNSURE if reason else cheapest(expected),
             about=labels[1] if len(labels) == 2 else labels[int(np.argmax(probabilities))],
@@ -257,10 +258,9 @@ class Filter:
             reason=reason,
         )
 
-    def _why_not(self) -> str:
-        """Why nothing can be said about any message, if so."""
+    def _missing(self) -> list[str]:
+        """The labels that were never learned, if for want of them nothing can be said about any message."""
         totals: list[int] = self._memory.counts.totals.tolist()
         if len(totals) - totals.count(0) >= 2:
-            return ""
-        missing = [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]
-        return f"no {' and no '.join(missing)} has been learned yet"
+            return []
+        return [label for label, n in zip(self.options.labels, totals, strict=True) if n == 0]

@@ -6,9 +6,12 @@ from numpy.typing import NDArray
 Buckets: TypeAlias = NDArray[np.uint32]
 Positions: TypeAlias = NDArray[np.int32]
 
-def add(counts: NDArray[np.uint32], buckets: Buckets, label: int) -> None: ...
-def subtract(counts: NDArray[np.uint32], buckets: Buckets, label: int) -> None: ...
-def correct(corrections: NDArray[np.int32], buckets: Buckets, contrast: int, by: int) -> None: ...
+def add(
+    rows: NDArray[np.uint32], buckets: Buckets, label: int, corrections: NDArray[np.int8] | None = None
+) -> None: ...
+def subtract(
+    rows: NDArray[np.uint32], buckets: Buckets, label: int, corrections: NDArray[np.int8] | None = None
+) -> None: ...
 def add_rows(
     counts: NDArray[np.float64],
     indptr: NDArray[np.int32] | NDArray[np.int64],
@@ -28,11 +31,12 @@ def weigh_coins(
 def posterior(joint: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def log_posterior(joint: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def terms(
-    counts: NDArray[np.uint32],
-    corrections: NDArray[np.int32],
+    rows: NDArray[np.uint32],
+    labels: int,
     buckets: Buckets,
     offsets: NDArray[np.int64],
-    scales: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    damping: NDArray[np.float64],
     log_table: NDArray[np.float64],
     smoothing: float,
     label: int,

@@ -1,32 +1,42 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The table of counts, compiled: add rows to it, take them away, read them; for the filter and for the toolkit.
 
-The table is bucket-major (`counts[bucket, label]`), so that a feature costs one cache miss and not one per label. The
-loops run without the GIL. There is no mail in here. The filter's table has whole numbers, and a vector of features is a
-sorted array of bucket numbers: `add`, `subtract`, `correct`, `terms`, `pack`, `unpack`. The toolkit's has weights, and
-rows are sparse (`add_rows`) or name the cells they fall into (`add_cells`, `sum_cells`).
+A table has a row for each bucket, so that a feature costs one cache miss and not one per label. The loops run without
+the GIL. There is no mail in here. The filter's table has whole numbers (in a row the counts of the labels, then the
+corrections), and a vector of features is a sorted array of bucket numbers: `add`, `subtract`, `terms`, `pack`,
+`unpack`. The toolkit's has weights, and rows are sparse (`add_rows`) or name the cells they fall into (`add_cells`,
+`sum_cells`).
 """
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport INFINITY, isinf, log
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 Buckets = Positions = np.ndarray  # names for annotations: kernels.pyi says of what
 
 cdef extern from *:
     """
-    #if defined(__GNUC__)
     #define priory_fetch(place) __builtin_prefetch(place)
+    #define priory_trailing_ones(word) __builtin_ctzll(~(word) | 1ull << 63)
+    #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define priory_little_end_first(word) __builtin_bswap64(word)
     #else
-    #define priory_fetch(place) ((void) (place))
+    #define priory_little_end_first(word) (word)
     #endif
     """
     void fetch "priory_fetch" (const void* place) noexcept nogil
+    int trailing_ones "priory_trailing_ones" (uint64_t word) noexcept nogil  # up to 63 of them
+    uint64_t little_end_first "priory_little_end_first" (uint64_t word) noexcept nogil
 
 cdef enum:
     SMALL = 256  # counts below this have their logarithms in a table
-    AHEAD = 16  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
+    AHEAD = 24  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
+
+cdef double NO_LESS = 1e-9  # features that a term is divided by
 
 
 cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buckets, Py_ssize_t column) except -1:
@@ -51,39 +61,51 @@ cdef int fit_groups(const int64_t[::1] offsets, Py_ssize_t groups, Py_ssize_t n)
     return 0
 
 
-def add(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
-    """Count the presence of each bucket once more under the label."""
-    cdef Py_ssize_t i
-    fit_table(counts.shape[0], counts.shape[1], buckets, label)
+def add(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, int label, const int8_t[:] corrections=None):
+    """Count the presence of each bucket once more under the label, and add the corrections to the row's last columns."""
+    cdef Py_ssize_t i, n = buckets.shape[0]
+    fit_table(rows.shape[0], rows.shape[1], buckets, label)
     with nogil:
-        for i in range(buckets.shape[0]):
-            counts[buckets[i], label] += 1
+        for i in range(n):
+            if i + AHEAD < n:
+                fetch(&rows[buckets[i + AHEAD], 0])
+            rows[buckets[i], label] += 1
+    if corrections is not None:
+        correct(rows, buckets, corrections, 1)
 
 
-def correct(int32_t[:, ::1] corrections, const uint32_t[::1] buckets, int contrast, int by):
-    """Move the correction of each bucket in one contrast by so much."""
-    cdef Py_ssize_t i
-    fit_table(corrections.shape[0], corrections.shape[1], buckets, contrast)
-    with nogil:
-        for i in range(buckets.shape[0]):
-            corrections[buckets[i], contrast] += by
-
-
-def subtract(uint32_t[:, ::1] counts, const uint32_t[::1] buckets, int label):
+def subtract(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, int label, const int8_t[:] corrections=None):
     """Take back one `add`; if some bucket was never counted, change nothing and raise ValueError."""
     cdef Py_ssize_t i, n = buckets.shape[0], taken = 0, missing = 0
-    fit_table(counts.shape[0], counts.shape[1], buckets, label)
+    fit_table(rows.shape[0], rows.shape[1], buckets, label)
     with nogil:
-        while taken < n and counts[buckets[taken], label] > 0:
-            counts[buckets[taken], label] -= 1
+        while taken < n and rows[buckets[taken], label] > 0:
+            rows[buckets[taken], label] -= 1
             taken += 1
         if taken < n:
             for i in range(taken):
-                counts[buckets[i], label] += 1
+                rows[buckets[i], label] += 1
             for i in range(n):
-                missing += counts[buckets[i], label] == 0
+                missing += rows[buckets[i], label] == 0
     if taken < n:
         raise ValueError(f"{max(missing, 1)} of {n} features were never counted")
+    if corrections is not None:
+        correct(rows, buckets, corrections, -1)
+
+
+cdef int correct(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, const int8_t[:] corrections, int sign) except -1:
+    """Move the last columns of the rows, which hold signed numbers, by so much; most corrections are 0."""
+    cdef Py_ssize_t i, contrast, column = rows.shape[1] - corrections.shape[0]
+    cdef uint32_t by
+    if column < 0:
+        raise IndexError(f"{corrections.shape[0]} corrections are not in a table of {rows.shape[0]} × {rows.shape[1]}")
+    with nogil:
+        for contrast in range(corrections.shape[0]):
+            by = <uint32_t> (sign * corrections[contrast])
+            if by:
+                for i in range(buckets.shape[0]):
+                    rows[buckets[i], column + contrast] += by
+    return 0
 
 
 ctypedef fused Index:
@@ -281,11 +303,12 @@ cpdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
 
 
 def terms(
-    const uint32_t[:, ::1] counts,
-    const int32_t[:, ::1] corrections,
+    const uint32_t[:, ::1] rows,
+    Py_ssize_t labels,
     const uint32_t[::1] buckets,
     const int64_t[::1] offsets,
-    const double[::1] scales,
+    const double[::1] weights,
+    const double[::1] damping,
     const double[::1] log_table,
     double smoothing,
     int label,
@@ -293,46 +316,55 @@ def terms(
     double shift,
     double rate,
 ):
-    """Return scale · (log((c + β) / (r + β)) + shift + rate · correction) for each bucket.
+    """Return w / (m + d) · (log((c + β) / (r + β)) + shift + rate · correction) for each bucket.
 
     c counts the label, r all others together. A bucket that was never counted says nothing: its term is 0.
 
-    Group i has the buckets `buckets[offsets[i]:offsets[i + 1]]` and the scale `scales[i]`. `log_table[c]` is
-    log(c + β); larger counts are computed.
+    Group i has the m buckets `buckets[offsets[i]:offsets[i + 1]]`, the weight w and the damping d. A row has the counts
+    of all labels, then the corrections. `log_table[c]` is log(c + β); larger counts are computed.
     """
-    cdef Py_ssize_t known = log_table.shape[0], labels = counts.shape[1], group, i, k
-    cdef uint64_t own, rest
-    cdef double[::1] out = np.empty(buckets.shape[0])
-    fit_table(counts.shape[0], labels, buckets, label)
-    fit_table(corrections.shape[0], corrections.shape[1], buckets, contrast)
-    fit_groups(offsets, scales.shape[0], buckets.shape[0])
+    cdef Py_ssize_t n = buckets.shape[0], groups = weights.shape[0], group, i, k, correction = labels + contrast
+    cdef uint64_t known = log_table.shape[0], own, rest
+    cdef double scale
+    cdef const uint32_t* row
+    fit_table(rows.shape[0], min(labels, rows.shape[1]), buckets, label)
+    fit_groups(offsets, groups, n)
+    if labels < 2 or contrast < 0 or correction >= rows.shape[1] or damping.shape[0] != groups:
+        raise IndexError(f"contrast {contrast} of {labels} labels is not in rows of {rows.shape[1]}, or {groups} groups "
+                         f"have {damping.shape[0]} dampings")
+    found = np.empty(n)
+    cdef double[::1] out = found
     with nogil:
-        for group in range(scales.shape[0]):
+        for group in range(groups):
+            scale = weights[group] / max(<double> (offsets[group + 1] - offsets[group]) + damping[group], NO_LESS)
             for i in range(offsets[group], offsets[group + 1]):
-                if i + AHEAD < buckets.shape[0]:
-                    fetch(&counts[buckets[i + AHEAD], 0])
-                    fetch(&corrections[buckets[i + AHEAD], 0])
-                own = counts[buckets[i], label]
-                rest = 0
-                for k in range(labels):
-                    rest += counts[buckets[i], k]
+                if i + AHEAD < n:
+                    fetch(&rows[buckets[i + AHEAD], 0])
+                row = &rows[buckets[i], 0]
+                own = row[label]
+                rest = <uint64_t> row[0] + row[1]
+                for k in range(2, labels):
+                    rest += row[k]
                 if rest == 0:
                     out[i] = 0
                     continue
                 rest -= own
-                out[i] = scales[group] * (
-                    (log_table[own] if own < <uint64_t> known else log(own + smoothing))
-                    - (log_table[rest] if rest < <uint64_t> known else log(rest + smoothing))
+                out[i] = scale * (
+                    (log_table[own] if own < known else log(own + smoothing))
+                    - (log_table[rest] if rest < known else log(rest + smoothing))
                     + shift
-                    + rate * corrections[buckets[i], contrast]
+                    + rate * <int32_t> row[correction]
                 )
-    return np.asarray(out)
+    return found
 
 
 cdef inline int rice_parameter(Py_ssize_t n, int bits) noexcept nogil:
-    """Bits of a gap that are written as they are: gaps of n random buckets are geometric with mean 2^bits / n."""
+    """Bits of a gap that are written as they are: gaps of n random buckets are geometric with mean μ = 2^bits / n.
+
+    One bit more is worth its place while the share of gaps that reach 2^k, exp(-2^k / μ), is above 0.618.
+    """
     cdef int k = 0
-    cdef Py_ssize_t mean = (<Py_ssize_t> 1 << bits) * 7 // (10 * (n + 1))
+    cdef Py_ssize_t mean = (<Py_ssize_t> 1 << bits) * 96 // (100 * (n + 1))
     while mean > 1 and k < bits:
         mean >>= 1
         k += 1
@@ -341,61 +373,80 @@ cdef inline int rice_parameter(Py_ssize_t n, int bits) noexcept nogil:
 
 cdef struct Writer:
     uint8_t* out
-    Py_ssize_t at
     uint64_t pending
     int held
 
 
 cdef inline void write(Writer* w, uint64_t value, int n) noexcept nogil:
-    """Append `n` ≤ 32 bits, the lowest first."""
+    """Append `n` ≤ 56 bits, the lowest first; up to 8 bytes beyond the last one are written to."""
     w.pending |= value << w.held
     w.held += n
-    while w.held >= 8:
-        w.out[w.at] = <uint8_t> w.pending
-        w.at += 1
-        w.pending >>= 8
-        w.held -= 8
+    cdef uint64_t bytes_ = little_end_first(w.pending)
+    memcpy(w.out, &bytes_, 8)
+    w.out += w.held >> 3
+    w.pending >>= w.held & ~7
+    w.held &= 7
+
+
+cdef inline int bit_length(uint64_t n) noexcept nogil:
+    cdef int length = 0
+    while n >> length:
+        length += 1
+    return length
 
 
 def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits):
     """Return a vector of features as bytes: for each kind how many, then the gaps between its buckets in Rice's code.
 
-    Kind i has the sorted distinct buckets `buckets[offsets[i]:offsets[i + 1]]`.
+    Kind i has the sorted distinct buckets `buckets[offsets[i]:offsets[i + 1]]`. A number of them is written as the
+    number of its bits, in 5 bits, and those bits but the highest.
     """
     cdef Py_ssize_t kinds = offsets.shape[0] - 1, kind, n, i
-    cdef int k
-    cdef uint32_t gap, last, ones
+    cdef int k, length
+    cdef uint32_t last, ones
+    cdef int64_t gap
+    cdef bint in_order = True
     fit_groups(offsets, kinds, buckets.shape[0])
-    for kind in range(kinds):
-        for i in range(offsets[kind], offsets[kind + 1]):
-            if buckets[i] >> bits or i > offsets[kind] and buckets[i] <= buckets[i - 1]:
-                raise ValueError("buckets to be packed must be distinct, in order, and within the table")
     # A gap takes k + 1 bits and one more for each 2^k it spans; all gaps of a kind together span at most 2^bits.
-    cdef Py_ssize_t most = 16 + 4 * kinds
+    cdef Py_ssize_t most = 16 + 5 * kinds
     for kind in range(kinds):
         n = offsets[kind + 1] - offsets[kind]
         k = rice_parameter(n, bits)
         most += (n * (k + 1) + (((<Py_ssize_t> 1 << bits) >> k) if n else 0)) // 8 + 1
-    cdef uint8_t[::1] out = np.empty(most, np.uint8)
-    cdef Writer w = Writer(&out[0], 0, 0, 0)
+    cdef uint8_t* out = <uint8_t*> PyMem_Malloc(most)
+    if out == NULL:
+        raise MemoryError
+    cdef Writer w = Writer(out, 0, 0)
     with nogil:
         write(&w, <uint64_t> kinds, 8)
         for kind in range(kinds):
             n = offsets[kind + 1] - offsets[kind]
             k = rice_parameter(n, bits)
-            write(&w, <uint64_t> n, 32)
+            length = bit_length(n)
+            write(&w, <uint64_t> length, 5)
+            write(&w, <uint64_t> n & ~(<uint64_t> 1 << length >> 1), max(length - 1, 0))
             last = 0
             for i in range(offsets[kind], offsets[kind + 1]):
-                gap = buckets[i] - last
+                gap = <int64_t> buckets[i] - last
+                if gap < (i > offsets[kind]) or buckets[i] >> bits:
+                    in_order = False
+                    break
                 last = buckets[i]
-                ones = gap >> k
-                while ones >= 16:
-                    write(&w, 0xFFFF, 16)
-                    ones -= 16
-                write(&w, (<uint64_t> 1 << ones) - 1, <int> ones + 1)
-                write(&w, gap & ((<uint64_t> 1 << k) - 1), k)
+                ones = <uint32_t> (gap >> k)
+                while ones > 24:
+                    write(&w, 0xFFFFFF, 24)
+                    ones -= 24
+                write(&w, ((<uint64_t> 1 << ones) - 1) | (<uint64_t> gap & ((<uint64_t> 1 << k) - 1)) << (ones + 1),
+                      <int> ones + 1 + k)
+            if not in_order:
+                break
         write(&w, 0, 7)
-    return np.asarray(out)[: w.at].tobytes()
+    try:
+        if not in_order:
+            raise ValueError("buckets to be packed must be distinct, in order, and within the table")
+        return PyBytes_FromStringAndSize(<char*> out, w.out - out)
+    finally:
+        PyMem_Free(out)
 
 
 cdef struct Reader:
@@ -404,27 +455,22 @@ cdef struct Reader:
     Py_ssize_t end
 
 
-cdef inline uint64_t read(Reader* r, int n) noexcept nogil:
-    """Take the next `n` ≤ 32 bits; beyond the end they are zero, and `at` tells."""
+cdef inline uint64_t peek(const Reader* r) noexcept nogil:
+    """The next bits, at least 56; beyond the end they are zero."""
     cdef uint64_t value = 0
-    cdef Py_ssize_t byte = r.at >> 3, last = min((r.at + n + 7) >> 3, r.end >> 3)
-    cdef int shift = -<int> (r.at & 7)
-    while byte < last:
-        value |= (<uint64_t> r.data[byte] << shift) if shift >= 0 else (<uint64_t> r.data[byte] >> -shift)
-        shift += 8
-        byte += 1
+    cdef Py_ssize_t byte = r.at >> 3, left = (r.end >> 3) - byte
+    if left >= 8:
+        memcpy(&value, r.data + byte, 8)
+    elif left > 0:
+        memcpy(&value, r.data + byte, left)
+    return little_end_first(value) >> (r.at & 7)
+
+
+cdef inline uint64_t read(Reader* r, int n) noexcept nogil:
+    """Take the next `n` ≤ 56 bits; beyond the end they are zero, and `at` tells."""
+    cdef uint64_t value = peek(r) & ((<uint64_t> 1 << n) - 1)
     r.at += n
-    return value & ((<uint64_t> 1 << n) - 1)
-
-
-cdef inline uint64_t read_ones(Reader* r) noexcept nogil:
-    """Take ones up to the zero that ends them, and the zero."""
-    cdef uint64_t n = 0
-    while r.at < r.end and r.data[r.at >> 3] >> (r.at & 7) & 1:
-        n += 1
-        r.at += 1
-    r.at += 1
-    return n
+    return value
 
 
 def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
@@ -433,19 +479,28 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
         raise ValueError("packed features are damaged")
     cdef Reader r = Reader(&packed[0], 0, packed.shape[0] * 8)
     cdef Py_ssize_t kinds = <Py_ssize_t> read(&r, 8), kind, n, i, found = 0
-    cdef uint64_t bucket, gap
-    cdef int k
+    cdef uint64_t bucket, gap, ahead
+    cdef int k, length, ones
     cdef bint whole = kinds <= most_kinds
     cdef uint32_t[::1] buckets = np.empty(min(packed.shape[0] * 8, most_kinds << bits), np.uint32)
     cdef int64_t[::1] offsets = np.zeros(most_kinds + 1, np.int64)
     with nogil:
         for kind in range(kinds if whole else 0):
-            n = <Py_ssize_t> read(&r, 32)
+            length = <int> read(&r, 5)
+            n = (<Py_ssize_t> 1 << length >> 1) | <Py_ssize_t> read(&r, max(length - 1, 0))
             k = rice_parameter(n, bits)
             bucket = 0
             for i in range(n):
-                gap = read_ones(&r) << k
-                gap += read(&r, k)
+                gap = 0
+                ahead = peek(&r)
+                ones = trailing_ones(ahead)
+                while ones > 24 and r.at <= r.end:
+                    gap += 24
+                    r.at += 24
+                    ahead = peek(&r)
+                    ones = trailing_ones(ahead)
+                gap = (gap + ones) << k | (ahead >> (ones + 1) & ((<uint64_t> 1 << k) - 1))
+                r.at += ones + 1 + k
                 bucket += gap
                 if r.at > r.end or bucket >> bits or (gap == 0 and i > 0):
                     whole = False

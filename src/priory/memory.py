@@ -6,17 +6,17 @@ where it is decided which scores are worth counting.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import HELD_OUT, HeldOut
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut, predictions, stored
 from priory.features import VERSION, Features, unpacked
 from priory.journal import Journal, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
-from priory.scoring import are_comparable, calibrations, held_out
+from priory.scoring import CERTAIN, are_comparable, calibrations, held_out, plain_scores, towards
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -46,7 +46,9 @@ class Memory:
             raise
         self._has_changed = False
         self._run = ("", 0)  # the label learned last, and how often in a row
-        self._lines: tuple[int, list[Calibration]] = (-1, [])
+        self._lines: list[Calibration] = []
+        self._drawn_at = -1  # the generation of the counts that the lines were drawn from,
+        self._drawn_from = 0  # and the outcomes in them
 
     def _refuse_another_order(self, journal: Journal) -> None:
         """The scores of a lesson stand in the order of the labels, which therefore must stay as it was."""
@@ -65,9 +67,16 @@ class Memory:
     @property
     def calibrations(self) -> list[Calibration]:
         """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
-        if self._lines[0] != self.view.generation:
-            self._lines = (self.view.generation, calibrations(self.counts))
-        return self._lines[1]
+        if self._drawn_at != self.view.generation:
+            self._lines, self._drawn_at = calibrations(self.counts), self.view.generation
+            self._drawn_from = int(self.counts.held_out[0].sum())
+        return self._lines
+
+    @property
+    def _recent_calibrations(self) -> list[Calibration]:
+        """The lines, or older ones if at most a hundredth as many changes came since as outcomes were in them."""
+        is_recent = 100 * (self.view.generation - self._drawn_at) <= self._drawn_from
+        return self._lines if is_recent else self.calibrations
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
@@ -81,7 +90,8 @@ class Memory:
         """Learn all of these, durably, or none."""
         with self._changing():
             self.journal.name_labels(self._labels)
-            done = [self._learn(*each, user) for each in lessons]
+            labels = self.journal.labels_of((lesson.digest for lesson, _ in lessons), user)
+            done = [self._learn(*each, labels) for each in lessons]
             if any(each.outcome != "known" for each in done):
                 self._score_unscored()
         return done
@@ -131,26 +141,37 @@ class Memory:
             raise
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
-    def _learn(self, lesson: Lesson, features: Features, user: str) -> Learned:
-        was = self.journal.label_of(lesson.digest, user)
+    def _learn(self, lesson: Lesson, features: Features, labels: dict[bytes, str]) -> Learned:
+        """Learn one of several messages; `labels` has those that were learned before, this one in the end included."""
+        was = labels.get(lesson.digest)
         if was == lesson.label:
             return Learned("known", lesson.digest.hex(), was)
-        change = self.journal.forget(lesson.digest, user) if was else None
+        change = self.journal.forget(lesson.digest, lesson.user) if was else None
         if change:
             self.view.apply(change)
         predicted = self._predicted(lesson.label, features) if self._is_in_turn(lesson.label) else None
-        self._append(replace(lesson, user=user), features, predicted)
+        self._append(lesson, features, predicted)
+        labels[lesson.digest] = lesson.label
         return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
 
     def _append(self, lesson: Lesson, features: Features, predicted: HeldOut | None) -> None:
-        self.journal.learn(replace(lesson, held_out=None if predicted is None else predicted.tobytes()))
+        self.journal.learn(lesson._replace(held_out=predicted))
         self.view.add(features.buckets, lesson.label, predicted)
 
     def _predicted(self, label: str, features: Features) -> HeldOut | None:
-        """What is said of a message before it is learned; nothing while labels cannot be compared."""
+        """What is said of a message before it is learned; nothing while labels cannot be compared.
+
+        That takes the newest lines, but to draw them takes longer than all else. So where recent ones say that there is
+        nothing to correct, as for nearly all mail, they do.
+        """
         if not are_comparable(self.counts):
             return None
-        return held_out(features, self._labels.index(label), self.counts, self._model, self.calibrations)
+        plain = plain_scores(features, self.counts, self._model)
+        which, n_labels = self._labels.index(label), len(self._labels)
+        log_odds = towards(plain, which, n_labels, self._recent_calibrations)
+        if min(log_odds) < CERTAIN:
+            log_odds = towards(plain, which, n_labels, self.calibrations)
+        return held_out(plain, which, n_labels, log_odds)
 
     def _is_in_turn(self, label: str) -> bool:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
@@ -167,7 +188,7 @@ class Memory:
         counts = self.view.counts
         if counts.totals.min() < 10 or not are_comparable(counts, without=1):
             return
-        size = HELD_OUT.itemsize * len(counts.held_out)
+        size = PREDICTION_BYTES * len(counts.held_out)
         for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
             if 2 * scored < wanted:
@@ -181,7 +202,7 @@ class Memory:
             features = unpacked(lesson.features, self.journal.bits)
             predicted = self._predicted(lesson.label, features)
             if predicted is not None:
-                predicted["correction"] = 0
+                predicted = stored((score, 0) for score, _ in predictions(predicted))
             self._append(lesson, features, predicted)
 
 

@@ -8,15 +8,20 @@ a term of its own, `others`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
-from priory.bayes.counts import HELD_OUT, HeldOut, contrasts
+from priory.bayes.counts import HeldOut, contrasts, stored
 from priory.features import Features
 from priory.verdict import probability
+
+#: Log-odds that a line of not long ago must give a label so that the newest, too, gives it those, 3.4, at which nothing
+#: is corrected; docs/decisions/journal.md has the measurement.
+CERTAIN: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,21 @@ class Score:
 
     prior: float
     terms: NDArray[np.float64]
+    log_odds: float
     others: float = 0.0
 
-    @property
-    def log_odds(self) -> float:
-        """The sum."""
-        return self.prior + float(np.add.reduce(self.terms)) + self.others
+    @classmethod
+    def of(cls, prior: float, terms: NDArray[np.float64]) -> Self:
+        """Add up prior and terms."""
+        return cls(prior, terms, prior + float(np.add.reduce(terms)))
+
+    def of_the_other(self) -> Self:
+        """Return the score of the other of two labels."""
+        return type(self)(-self.prior, -self.terms, 0.0 - self.log_odds)
+
+    def with_others(self, others: float) -> Self:
+        """Return the score with what the other labels take or leave."""
+        return type(self)(self.prior, self.terms, self.log_odds + others, others)
 
 
 def calibrations(counts: Counts) -> list[Calibration]:
@@ -47,20 +61,32 @@ def are_comparable(counts: Counts, without: int = 0) -> bool:
 
     Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
     """
-    least = int(counts.totals.min()) - without
-    return least > 0 and 10 * least >= counts.totals.max()
+    totals: list[int] = counts.totals.tolist()
+    least = min(totals) - without
+    return least > 0 and 10 * least >= max(totals)
 
 
-def held_out(
-    features: Features, label: int, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]
-) -> HeldOut:
-    """Return what is predicted of a message that is about to be learned under a label, and how that corrects."""
-    of_each = []
-    for contrast, line in zip(contrasts(counts.n_labels), lines, strict=True):
-        score = float(model.terms(features.buckets, features.offsets, counts, contrast).sum())
-        towards = 1 if contrast == label else -1
-        of_each.append((score, towards * correction(probability(towards * line.log_odds(score)))))
-    return np.array(of_each, HELD_OUT)
+def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
+    """Return the score of each contrast before calibration."""
+    return [
+        float(np.add.reduce(model.terms(features.buckets, features.offsets, counts, contrast)))
+        for contrast in contrasts(counts.n_labels)
+    ]
+
+
+def towards(plain: Sequence[float], label: int, n_labels: int, lines: Sequence[Calibration]) -> list[float]:
+    """Return for each contrast the log-odds of the side on which the label is."""
+    return [
+        line.log_odds(score) if contrast == label else -line.log_odds(score)
+        for contrast, score, line in zip(contrasts(n_labels), plain, lines, strict=True)
+    ]
+
+
+def held_out(plain: Sequence[float], label: int, n_labels: int, log_odds: Sequence[float]) -> HeldOut:
+    """Return what was predicted of a message that is learned under a label, and how that corrects."""
+    signs = (1 if contrast == label else -1 for contrast in contrasts(n_labels))
+    corrections = (sign * correction(probability(each)) for sign, each in zip(signs, log_odds, strict=True))
+    return stored(zip(plain, corrections, strict=True))
 
 
 def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:
@@ -70,25 +96,22 @@ def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequ
         for label, line in zip(contrasts(counts.n_labels), lines, strict=True)
     ]
     if counts.n_labels == 2:
-        return [Score(-own[0].prior, -own[0].terms), own[0]]
+        return [own[0].of_the_other(), own[0]]
     return _summing_to_one(own)
 
 
 def _score(features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration) -> Score:
     """A label that was never learned has its prior and no evidence."""
     if counts.totals[label] == 0:
-        return Score(line.intercept, np.zeros(len(features)))
+        return Score.of(line.intercept, np.zeros(len(features)))
     terms = model.terms(features.buckets, features.offsets, counts, label)
-    return Score(line.intercept, line.slope * terms)
+    return Score.of(line.intercept, line.slope * terms)
 
 
 def _summing_to_one(own: list[Score]) -> list[Score]:
     claimed = [max(probability(score.log_odds), 1e-12) for score in own]
     shares = [p / sum(claimed) for p in claimed]
-    return [
-        Score(score.prior, score.terms, _log_odds(share) - score.log_odds)
-        for score, share in zip(own, shares, strict=True)
-    ]
+    return [score.with_others(_log_odds(share) - score.log_odds) for score, share in zip(own, shares, strict=True)]
 
 
 def _log_odds(p: float) -> float:

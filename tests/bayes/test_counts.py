@@ -4,15 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.bayes import Counts
-from priory.bayes.counts import HELD_OUT, N_BINS, bin_centres, bin_of, contrasts
+from priory.bayes.counts import N_BINS, bin_centres, bin_of, contrasts, stored
 
 BUCKETS = st.sets(st.integers(0, 15)).map(lambda buckets: np.array(sorted(buckets), np.uint32))
 PREDICTED = st.tuples(st.floats(-50, 50, width=32), st.integers(-16, 16))
 LESSONS = st.lists(st.tuples(BUCKETS, st.integers(0, 2), st.none() | st.lists(PREDICTED, min_size=3, max_size=3)))
 
 
-def held_out(predicted: list[tuple[float, int]] | None) -> np.ndarray | None:
-    return None if predicted is None else np.array(predicted, HELD_OUT)
+def held_out(predicted: list[tuple[float, int]] | None) -> bytes | None:
+    return None if predicted is None else stored(predicted)
 
 
 def bytes_of(counts: Counts) -> list[bytes]:

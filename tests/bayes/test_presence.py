@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.bayes import Counts, PresenceBayes
-from priory.bayes.counts import HELD_OUT
+from priory.bayes.counts import stored
 
 #: 340-19, training example: six messages of label 1, four of label 0, two features.
 X = [[0, 1], [1, 1], [0, 0], [1, 1], [1, 1], [0, 0], [1, 0], [1, 0], [1, 1], [1, 0]]
@@ -151,7 +151,7 @@ def test_the_kernel_gives_the_formula_in_fractions(
 
 def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -> None:
     counts = counted(X, Y)
-    counts.add(np.array([1], np.uint32), 1, np.array([(0.2, 7)], HELD_OUT))
+    counts.add(np.array([1], np.uint32), 1, stored([(0.2, 7)]))
     buckets, offsets = np.array([0, 1], np.uint32), np.array([0, 2])
     model = PresenceBayes((1.0,))
     assert (

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priory.bayes import Counts
-from priory.bayes.counts import HELD_OUT
+from priory.bayes.counts import stored
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import VERSION, Spec
@@ -28,7 +28,7 @@ LESSONS = st.lists(
 
 def lesson(which: int, label: str, time: float) -> Lesson:
     buckets = np.array([which, which + 10, which + 20], np.uint32)
-    scores = np.array([(time, round(time) % 5 - 2)], HELD_OUT).tobytes()
+    scores = stored([(time, round(time) % 5 - 2)])
     return Lesson(bytes([which]) * 32, label, pack(buckets, np.array([0, 3]), 12), scores, time=time)
 
 

@@ -332,6 +332,7 @@ def test_a_transaction_that_fails_leaves_nothing_and_the_journal_usable(tmp_path
 
     with pytest.raises(KeyboardInterrupt):
         fail_midway()
+    assert journal.label_of(LESSON.digest) is None
     assert (journal.position(), journal.tally(), list(journal.lessons())) == ((0, 0), {}, [])
     with journal.writing():
         journal.learn(LESSON)

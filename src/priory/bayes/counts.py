@@ -4,21 +4,26 @@ Everything here is a whole number, so learning is addition, forgetting is subtra
 two tables of the same shape add up to the table of the joined data.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import starmap
+from struct import Struct
 from typing import Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.kernels import Buckets, add, correct, subtract
+from priory.kernels import Buckets, add, subtract
 
 #: Held-out scores are counted in bins of this width, from -LIMIT to LIMIT.
 BIN_WIDTH: Final = 0.1
 SCORE_LIMIT: Final = 20.0
 N_BINS: Final = round(2 * SCORE_LIMIT / BIN_WIDTH)
-#: What was predicted of a message just before it was learned, for each contrast: the score, and the correction by it.
-HELD_OUT: Final = np.dtype([("score", "<f4"), ("correction", "i1")])
-HeldOut: TypeAlias = NDArray[np.void]
+#: What was predicted of a message just before it was learned, as it is stored: for each contrast the score as a short
+#: float, and the correction by it as a byte.
+HeldOut: TypeAlias = bytes
+_PREDICTION: Final = Struct("<fb")
+PREDICTION_BYTES: Final = _PREDICTION.size
 
 
 def contrasts(n_labels: int) -> tuple[int, ...]:
@@ -39,9 +44,23 @@ def contrast_of(label: int, n_labels: int) -> tuple[int, int]:
     return (label, 1) if n_labels > 2 else (0, 2 * label - 1)
 
 
+def stored(predictions: Iterable[tuple[float, int]]) -> HeldOut:
+    """Return predictions, a score and a correction for each contrast, as they are stored."""
+    return b"".join(starmap(_PREDICTION.pack, predictions))
+
+
+def predictions(held_out: HeldOut) -> list[tuple[float, int]]:
+    """Return what `stored` was given, the scores with the digits that a short float has.
+
+    >>> predictions(stored([(-1.5, 3)]))
+    [(-1.5, 3)]
+    """
+    return list(_PREDICTION.iter_unpack(held_out))
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The table of counts, the corrections beside it, and a histogram of held-out scores for each contrast.
+    """The table of counts with the corrections beside them, and a histogram of held-out scores for each contrast.
 
     >>> counts = Counts.empty(bits=4, n_labels=2)
     >>> message = np.array([3, 7], np.uint32)
@@ -52,20 +71,29 @@ class Counts:
     ([0, 1], [0, 1])
     """
 
-    table: NDArray[np.uint32]  #: [bucket, label]: messages with this feature
-    corrections: NDArray[np.int32]  #: [bucket, contrast]: those of the messages with this feature, added up
+    rows: NDArray[np.uint32]  #: [bucket]: the counts of each label, then the corrections of each contrast
     totals: NDArray[np.int64]  #: [label]: messages
     held_out: NDArray[np.int64]  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
 
     @classmethod
     def empty(cls, bits: int, n_labels: int) -> Self:
         """Return counts of nothing."""
+        n_contrasts = len(contrasts(n_labels))
         return cls(
-            np.zeros((1 << bits, n_labels), np.uint32),
-            np.zeros((1 << bits, len(contrasts(n_labels))), np.int32),
+            np.zeros((1 << bits, n_labels + n_contrasts), np.uint32),
             np.zeros(n_labels, np.int64),
-            np.zeros((len(contrasts(n_labels)), N_BINS, 2), np.int64),
+            np.zeros((n_contrasts, N_BINS, 2), np.int64),
         )
+
+    @property
+    def table(self) -> NDArray[np.uint32]:
+        """[bucket, label]: messages with this feature."""
+        return self.rows[:, : self.n_labels]
+
+    @property
+    def corrections(self) -> NDArray[np.int32]:
+        """[bucket, contrast]: the corrections of the messages with this feature, added up."""
+        return self.rows[:, self.n_labels :].view(np.int32)
 
     @property
     def n_labels(self) -> int:
@@ -80,33 +108,39 @@ class Counts:
 
     def copy(self) -> Self:
         """Return counts that can change without these."""
-        return type(self)(self.table.copy(), self.corrections.copy(), self.totals.copy(), self.held_out.copy())
+        return type(self)(self.rows.copy(), self.totals.copy(), self.held_out.copy())
 
     def add(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
-        self._check(held_out)
-        add(self.table, buckets, label)
-        self._count(buckets, label, held_out, 1)
+        predicted = self._predictions(held_out)
+        add(self.rows, buckets, label, _corrections(predicted))
+        self._count(label, predicted, 1)
 
     def subtract(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
         """Take back one `add` exactly; what was never added raises ValueError and changes nothing."""
-        self._check(held_out)
-        subtract(self.table, buckets, label)
-        self._count(buckets, label, held_out, -1)
+        predicted = self._predictions(held_out)
+        subtract(self.rows, buckets, label, _corrections(predicted))
+        self._count(label, predicted, -1)
 
-    def _check(self, held_out: HeldOut | None) -> None:
-        n = len(self.held_out)
-        if held_out is not None and len(held_out) != n:
-            raise ValueError(f"{len(held_out)} predictions where {self.n_labels} labels have {n}")
-
-    def _count(self, buckets: Buckets, label: int, held_out: HeldOut | None, sign: int) -> None:
-        self.totals[label] += sign
+    def _predictions(self, held_out: HeldOut | None) -> list[tuple[float, int]]:
         if held_out is None:
-            return
-        for i, (contrast, (score, correction)) in enumerate(zip(contrasts(self.n_labels), held_out, strict=True)):
-            self.held_out[i, bin_of(float(score)), int(contrast == label)] += sign
-            if correction:
-                correct(self.corrections, buckets, i, sign * int(correction))
+            return []
+        found, n = predictions(held_out), len(self.held_out)
+        if len(found) != n:
+            raise ValueError(f"{len(found)} predictions where {self.n_labels} labels have {n}")
+        return found
+
+    def _count(self, label: int, predicted: list[tuple[float, int]], sign: int) -> None:
+        self.totals[label] += sign
+        about = contrasts(len(self.totals))
+        for i, (score, _) in enumerate(predicted):
+            self.held_out[i, bin_of(score), int(about[i] == label)] += sign
+
+
+def _corrections(predicted: list[tuple[float, int]]) -> NDArray[np.int8] | None:
+    """The corrections of all contrasts; None if there are none, as for most messages."""
+    corrections = [correction for _, correction in predicted]
+    return np.array(corrections, np.int8) if any(corrections) else None
 
 
 def bin_of(score: float) -> int:

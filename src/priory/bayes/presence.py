@@ -37,6 +37,21 @@ def _log_table(smoothing: float) -> NDArray[np.float64]:
     return log_pseudo(np.arange(4096), smoothing)
 
 
+@lru_cache(maxsize=8)
+def _per_group(
+    weights: tuple[float, ...], damping: float | tuple[float, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    of_each = np.asarray(weights, np.float64)
+    return of_each, np.ascontiguousarray(np.broadcast_to(np.asarray(damping, np.float64), of_each.shape))
+
+
+@lru_cache(maxsize=8)
+def _shift(own: int, rest: int, smoothing: float) -> float:
+    """What every term has in common: the logarithms of the two numbers of messages."""
+    log_rest, log_own = log_pseudo((rest, own), 2 * smoothing).tolist()
+    return float(log_rest - log_own)
+
+
 @dataclass(frozen=True, slots=True)
 class PresenceBayes:
     """The model's few numbers: a weight per group of features, the smoothing β, the damping d (of each), the rate η."""
@@ -61,12 +76,10 @@ class PresenceBayes:
         >>> model.terms(message, np.array([0, 2]), counts, label=1)  # log(1.5 / 0.5) / 2 for the second
         array([0.        , 0.54930614])
         """
-        own = counts.totals[label]
-        rest = counts.totals.sum() - own
-        shift = float(log_pseudo(rest, 2 * self.smoothing) - log_pseudo(own, 2 * self.smoothing))
-        scales = np.asarray(self.weights) / np.maximum(offsets[1:] - offsets[:-1] + np.asarray(self.damping), 1e-9)
+        totals: list[int] = counts.totals.tolist()
+        shift = _shift(totals[label], sum(totals) - totals[label], self.smoothing)
         contrast, sign = contrast_of(label, counts.n_labels)
         return terms(
-            counts.table, counts.corrections, buckets, offsets, scales, _log_table(self.smoothing), self.smoothing,
-            label, contrast, shift, sign * self.rate / UNIT,
+            counts.rows, counts.n_labels, buckets, offsets, *_per_group(self.weights, self.damping),
+            _log_table(self.smoothing), self.smoothing, label, contrast, shift, sign * self.rate / UNIT,
         )  # fmt: skip

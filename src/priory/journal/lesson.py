@@ -1,14 +1,13 @@
 """The values that go in and out of a journal."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class JournalError(Exception):
     """A journal cannot be used; the text says which, why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(NamedTuple):
     """One learned message: what a person said it is, and its packed features, of which no word can be read."""
 
     digest: bytes
@@ -21,8 +20,7 @@ class Lesson:
     time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What one change means for counts: a label's message comes or goes."""
 
     sign: int

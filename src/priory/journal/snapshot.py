@@ -23,7 +23,7 @@ from priory.bayes import Counts
 from priory.bayes.counts import N_BINS, contrasts
 from priory.journal.lesson import JournalError
 
-_MAGIC: Final = b"priory counts 2\n"
+_MAGIC: Final = b"priory counts 3\n"
 _HEAD_BYTES: Final = 4096
 
 
@@ -41,10 +41,10 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
 
     The bytes depend on what was learned alone.
     """
-    parts = (counts.totals, counts.held_out, counts.table, counts.corrections)
+    parts = (counts.totals, counts.held_out, counts.rows)
     arrays = [memoryview(array.data).cast("B") for array in parts]
     digest = hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in arrays)).hexdigest()
-    fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.table)}
+    fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.rows)}
     head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
     if len(head) > _HEAD_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
@@ -83,14 +83,14 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
 def _mapped_counts(mapped: mmap.mmap, n_labels: int, bits: int) -> Counts | None:
     """Return the arrays of a mapped snapshot, where they lie; None if they are not all there."""
     n_contrasts = len(contrasts(n_labels))
-    shapes = [(n_labels,), (n_contrasts, N_BINS, 2), (1 << bits, n_labels), (1 << bits, n_contrasts)]
-    dtypes = [np.dtype(kind) for kind in (np.int64, np.int64, np.uint32, np.int32)]
+    shapes = [(n_labels,), (n_contrasts, N_BINS, 2), (1 << bits, n_labels + n_contrasts)]
+    dtypes = [np.dtype(kind) for kind in (np.int64, np.int64, np.uint32)]
     sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, dtypes, strict=True)]
     if len(mapped) != _HEAD_BYTES + sum(sizes):
         return None
     starts = accumulate(sizes, initial=_HEAD_BYTES)
-    totals, held_out, table, corrections = (
+    totals, held_out, rows = (
         np.frombuffer(mapped, dtype, math.prod(shape), start).reshape(shape)
         for shape, dtype, start in zip(shapes, dtypes, starts, strict=False)
     )
-    return Counts(table, corrections, totals, held_out)
+    return Counts(rows, totals, held_out)

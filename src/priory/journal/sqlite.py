@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
+from priory.journal.bundles import BUNDLES, Bundles
 from priory.journal.lesson import Change, JournalError, Lesson
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 APPLICATION_ID: Final = 0x50524A4C
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD_BYTES: Final = 100
@@ -36,21 +37,28 @@ CREATE TABLE lessons (
   source TEXT NOT NULL,
   sender TEXT NOT NULL,
   held_out BLOB,
-  features BLOB NOT NULL,
-  UNIQUE (digest, user)
+  start INTEGER NOT NULL,           -- where in its bundle its features are
+  size INTEGER NOT NULL
 );
-CREATE INDEX unscored ON lessons (label, digest) WHERE held_out IS NULL;
+CREATE UNIQUE INDEX learned_once ON lessons (substr(digest, 17), user);
+{BUNDLES};
 CREATE TABLE forgotten (
   change INTEGER PRIMARY KEY,
   learned INTEGER NOT NULL,
   label TEXT NOT NULL,
   held_out BLOB,
-  features BLOB NOT NULL
+  start INTEGER NOT NULL,
+  size INTEGER NOT NULL
 );
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT};
 """
-_LESSON: Final = "digest, label, features, held_out, user, source, sender, time"
+#: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
+_IS_LEARNED: Final = "substr(digest, 17) = substr(?1, 17) AND user = ?2"
+_LESSON: Final = "change, start, size, digest, label, held_out, user, source, sender, time"
+_CACHE_KB: Final = 16_000
+_WAL_PAGES: Final = 4_000  #: then they are copied to the database: pages that change often are copied once
+_MOST_WAITING: Final = 1_000
 
 
 class Journal:
@@ -60,7 +68,10 @@ class Journal:
         self.path = path
         self._db = connection
         self._wait_s = wait_s
+        self._cursor = connection.cursor()  # for what is asked at every check
+        self._bundles = Bundles(connection)
         self._tally: Counter[str] = Counter()
+        self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
         self.id: str
         self.bits: int
@@ -78,6 +89,9 @@ class Journal:
                 _refuse_other_format(path, connection.execute("PRAGMA user_version").fetchone()[0])
                 _write_ahead(connection, wait_s)
                 connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+                connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
                 journal = cls(path, connection, wait_s)
                 journal._refuse_features(features_version)
             except BaseException:
@@ -125,7 +139,7 @@ class Journal:
     def version(self) -> int:
         """Return a number that differs whenever another process has changed the journal; asked at every check."""
         try:
-            (number,) = self._db.execute("PRAGMA data_version").fetchone()
+            (number,) = self._cursor.execute("PRAGMA data_version").fetchone()
         except sqlite3.Error:
             (number,) = self._row("PRAGMA data_version")  # says what is wrong
         return int(number)
@@ -152,6 +166,7 @@ class Journal:
                 self._number_changes()
                 self._db.execute("COMMIT")
             except BaseException:
+                self._waiting.clear()
                 self._rollback()
                 raise
 
@@ -171,6 +186,7 @@ class Journal:
         """Write down the number of the last change, and how the tally has moved, if anything was changed."""
         if not self._tally:
             return
+        self._write_down()
         self._db.execute("UPDATE journal SET change = ?", (self.last_change,))
         self._db.executemany(
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = n + excluded.n",
@@ -205,67 +221,103 @@ class Journal:
 
     def label_of(self, digest: bytes, user: str = "") -> str | None:
         """Return the label under which a message was learned, if it was."""
+        return self.labels_of([digest], user).get(digest)
+
+    def labels_of(self, digests: Iterable[bytes], user: str = "") -> dict[bytes, str]:
+        """Return the labels under which messages were learned, of those that were."""
         with _errors_named(self.path, self._wait_s):
-            row = self._db.execute("SELECT label FROM lessons WHERE digest = ? AND user = ?", (digest, user)).fetchone()
-        return None if row is None else str(row[0])
+            rows = ((digest, self._learned("label", digest, user)) for digest in digests)
+            return {digest: row[0] for digest, row in rows if row}
+
+    def _learned(self, columns: str, digest: bytes, user: str) -> tuple[Any, ...] | None:
+        if (digest, user) in self._waiting:
+            self._write_down()
+        sql = f"SELECT {columns} FROM lessons WHERE {_IS_LEARNED}"  # noqa: S608
+        row: tuple[Any, ...] | None = self._db.execute(sql, (digest, user)).fetchone()
+        return row
 
     def learn(self, lesson: Lesson) -> None:
         """Append a lesson; a message is learned once per user, so an earlier lesson must be forgotten first."""
-        self._db.execute(
-            f"INSERT INTO lessons (change, {_LESSON}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            (self._next_change(), lesson.digest, lesson.label, lesson.features, lesson.held_out, lesson.user,
-             lesson.source, lesson.sender, lesson.time),
-        )  # fmt: skip
+        key = lesson.digest, lesson.user
+        if key in self._waiting or len(self._waiting) == _MOST_WAITING:
+            self._write_down()
+        self._waiting[key] = self._next_change(), lesson
         self._tally[lesson.label] += 1
+
+    def _write_down(self) -> None:
+        """Give the lessons learned so far their rows: many at once cost less than each by itself."""
+        if not self._waiting:
+            return
+        waiting = list(self._waiting.values())
+        self._waiting.clear()
+        starts = self._bundles.append((change, lesson.features) for change, lesson in waiting)
+        self._db.executemany(
+            f"INSERT INTO lessons ({_LESSON}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            [
+                (change, start, len(features), digest, label, *rest)
+                for start, (change, (digest, label, features, *rest)) in zip(starts, waiting, strict=True)
+            ],
+        )
 
     def forget(self, digest: bytes, user: str = "") -> Change | None:
         """Move a lesson to the forgotten ones and return what that means for counts; None if there is none."""
-        row = self._db.execute(
-            "SELECT change, label, features, held_out FROM lessons WHERE digest = ? AND user = ?", (digest, user)
-        ).fetchone()
+        row = self._learned("change, start, size, label, held_out", digest, user)
         if row is None:
             return None
-        learned, label, features, held_out = row
+        (((learned, start, size, label, held_out), features),) = self._bundles.read([row])
         self._db.execute(
-            "INSERT INTO forgotten (change, learned, label, held_out, features) VALUES (?, ?, ?, ?, ?)",
-            (self._next_change(), learned, label, held_out, features),
+            "INSERT INTO forgotten (change, learned, label, held_out, start, size) VALUES (?, ?, ?, ?, ?, ?)",
+            (self._next_change(), learned, label, held_out, start, size),
         )
         self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
         self._tally[label] -= 1
         return Change(-1, label, features, held_out)
 
     def changes_since(self, change: int) -> Iterator[Change]:
-        """Yield what brings counts at `change` up to date, the additions first."""
-        yield from self._changes(1, "SELECT label, features, held_out FROM lessons WHERE change > ?", change)
+        """Yield what brings counts at `change` up to date, the additions first; call inside `reading` or `writing`."""
         yield from self._changes(
-            -1, "SELECT label, features, held_out FROM forgotten WHERE change > ?1 AND learned <= ?1", change
+            1, "SELECT change, start, size, label, held_out FROM lessons WHERE change > ? ORDER BY change", change
+        )
+        yield from self._changes(
+            -1,
+            "SELECT learned, start, size, label, held_out FROM forgotten WHERE change > ?1 AND learned <= ?1 "
+            "ORDER BY learned",
+            change,
         )
 
     def _changes(self, sign: int, sql: str, change: int) -> Iterator[Change]:
-        for label, features, held_out in self._db.execute(sql, (change,)):
+        for (_, _, _, label, held_out), features in self._bundles.read(self._db.execute(sql, (change,))):
             yield Change(sign, label, features, held_out)
 
-    def settle(self, change: int, snapshot: str) -> None:
-        """Drop forgotten lessons up to `change`: a snapshot has taken them in, no one else needs their features."""
-        self._db.execute("DELETE FROM forgotten WHERE change <= ?", (change,))
-        self._db.execute("UPDATE journal SET settled = ?, snapshot = ?", (change, snapshot))
+    def settle(self, snapshot: str) -> None:
+        """Drop what was forgotten: a snapshot at the last change has taken it in, no one else needs its features."""
+        _, settled = self.position()
+        gone = self._db.execute("SELECT learned FROM forgotten").fetchall()
+        self._db.execute("DELETE FROM forgotten")
+        self._bundles.tidy((learned for (learned,) in gone), settled)
+        self._db.execute("UPDATE journal SET settled = ?, snapshot = ?", (self.last_change, snapshot))
 
     def lessons(self) -> Iterator[Lesson]:
-        """Yield all lessons in the order they were learned."""
-        with _errors_named(self.path, self._wait_s):
-            for row in self._db.execute(f"SELECT {_LESSON} FROM lessons ORDER BY change"):  # noqa: S608
-                yield Lesson(*row)
+        """Yield all lessons in the order they were learned; meanwhile nothing can be written through this journal."""
+        with self.reading():
+            yield from self._lessons(f"SELECT {_LESSON} FROM lessons ORDER BY change")  # noqa: S608
+
+    def _lessons(self, sql: str, *values: object) -> Iterator[Lesson]:
+        for (_, _, _, digest, label, *rest), features in self._bundles.read(self._db.execute(sql, values)):
+            yield Lesson(digest, label, features, *rest)
 
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
         """Return up to `n` lessons of a label without predictions, picked by digest, as if at random.
 
-        If there are too few, those follow whose predictions have another size: from when there were other labels.
+        If there are too few, those follow whose predictions have another size: from when there were other labels. All
+        lessons are looked through: this is wanted a few times in a journal's life, an index would cost every lesson.
         """
+        self._write_down()
         sql = f"SELECT {_LESSON} FROM lessons WHERE label = ? AND %s ORDER BY digest LIMIT ?"  # noqa: S608
-        found = self._db.execute(sql % "held_out IS NULL", (label, n)).fetchall()
+        found = list(self._lessons(sql % "held_out IS NULL", label, n))
         if len(found) < n:
-            found += self._db.execute(sql % "length(held_out) <> ?", (label, size, n - len(found))).fetchall()
-        return [Lesson(*row) for row in found]
+            found += self._lessons(sql % "length(held_out) <> ?", label, size, n - len(found))
+        return found
 
     def merge(self, lessons: Iterable[Lesson]) -> dict[str, int]:
         """Take in the lessons of another journal; where both have a message, the later lesson counts.
@@ -274,9 +326,7 @@ class Journal:
         """
         done = {"added": 0, "relabelled": 0, "known": 0}
         for lesson in lessons:
-            row = self._db.execute(
-                "SELECT label, time FROM lessons WHERE digest = ? AND user = ?", (lesson.digest, lesson.user)
-            ).fetchone()
+            row = self._learned("label, time", lesson.digest, lesson.user)
             is_later = row is None or (lesson.time, lesson.label) > (row[1], row[0])
             if row is None:
                 done["added"] += 1

@@ -6,10 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from priory.bayes import Counts
-from priory.bayes.counts import HELD_OUT, HeldOut
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut
 from priory.journal.lesson import Change, JournalError
 from priory.journal.snapshot import load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
@@ -19,6 +17,7 @@ MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
 class View:
@@ -32,7 +31,7 @@ class View:
         self._saved_change = 0
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
-        self.generation = 0  #: differs whenever the counts do
+        self.generation = 0  #: one more with each change that the counts take in, and far more when they start anew
         self.invalidate()
 
     def invalidate(self) -> None:
@@ -65,7 +64,7 @@ class View:
         if snapshot and (snapshot.change, snapshot.digest) == (settled, self._journal.snapshot()):
             self.counts, self.change = snapshot.counts, snapshot.change
             self._saved_change = snapshot.change
-            self.generation += 1
+            self.generation += AFRESH
         else:
             self._start_empty()
 
@@ -73,7 +72,7 @@ class View:
         """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
         self.counts, self.change = Counts.empty(self._journal.bits, len(self._labels)), 0
         self._saved_change = 0
-        self.generation += 1
+        self.generation += AFRESH
 
     def _build(self, now: int) -> None:
         self._start_empty()
@@ -110,13 +109,15 @@ class View:
     def _read(self, change: Change) -> tuple[Buckets, HeldOut | None]:
         try:
             buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
-            held_out = None if change.held_out is None else np.frombuffer(change.held_out, HELD_OUT)
+            n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
+            if rest:
+                raise ValueError("predictions are damaged")
         except ValueError:
             raise JournalError(
                 f"{self._journal.path} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from when there were fewer or more labels are answers to another question.
-        return buckets, held_out if held_out is not None and len(held_out) == len(self.counts.held_out) else None
+        return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
 
     def add(self, buckets: Buckets, label: str, held_out: HeldOut | None) -> None:
         """Let one lesson come whose features are at hand."""
@@ -152,7 +153,7 @@ class View:
                     f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is "
                     "not full."
                 ) from None
-            self._journal.settle(self.change, digest)
+            self._journal.settle(digest)
         self._saved_change = self.change
 
     def rebuild(self) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.bayes.counts import HELD_OUT, HeldOut
+from priory.bayes.counts import HeldOut
 from priory.features import Features, unpacked
 from priory.filter import Filter, Options
 from priory.journal import Lesson
@@ -91,5 +91,4 @@ class _Taken(NamedTuple):
 
     @classmethod
     def of(cls, lesson: Lesson, bits: int, labels: tuple[str, ...]) -> Self:
-        held_out = None if lesson.held_out is None else np.frombuffer(lesson.held_out, HELD_OUT)
-        return cls(unpacked(lesson.features, bits), labels.index(lesson.label), held_out)
+        return cls(unpacked(lesson.features, bits), labels.index(lesson.label), lesson.held_out)

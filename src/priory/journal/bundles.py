@@ -1,0 +1,112 @@
+"""The features of lessons in a database, several lessons to a row, so that its pages are full.
+
+A page has 4 kB and the features of a lesson some 2.7 kB: a row for each lesson would leave a third of the file empty.
+So the features of lessons that follow each other stand in one row, a bundle, which takes just the pages that it fills.
+A bundle has the number of its first lesson; a lesson is in the last bundle whose number is not above its own, and knows
+where in it its features start and how many bytes they have.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+FULL: Final = 128 * 1024  #: bytes: half a page of each bundle is empty, which is 1.5 % of it
+SMALL: Final = 16 * 1024  #: bundles below this are joined when the journal is tidied
+BUNDLES: Final = """
+CREATE TABLE bundles (
+  first INTEGER PRIMARY KEY,
+  features BLOB NOT NULL
+)"""
+_END: Final = 1 << 62
+
+
+class _Bundle(NamedTuple):
+    """A bundle, and the number of the next one."""
+
+    first: int
+    features: bytes
+    end: int
+
+
+class Bundles:
+    """The bundles of a journal; `lessons` has the columns change, start and size."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def append(self, learned: Iterable[tuple[int, bytes]]) -> list[int]:
+        """Write down the features of lessons, given in order by their numbers; return where each starts."""
+        starts: list[int] = []
+        parts: list[bytes] = []
+        first = size = 0
+        for change, features in learned:
+            if size + len(features) > FULL:
+                self._insert(first, parts)
+                parts, size = [], 0
+            if not parts:
+                first = change
+            starts.append(size)
+            parts.append(features)
+            size += len(features)
+        self._insert(first, parts)
+        return starts
+
+    def _insert(self, first: int, parts: list[bytes]) -> None:
+        if parts:
+            self._db.execute("INSERT INTO bundles (first, features) VALUES (?, ?)", (first, b"".join(parts)))
+
+    def read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+        """Yield each row, which begins with a lesson's number, start and size, and the lesson's features."""
+        here = _Bundle(0, b"", 0)
+        for row in rows:
+            change, start, size = row[:3]
+            if not here.first <= change < here.end:
+                here = self._bundle(change)
+            yield row, here.features[start : start + size]
+
+    def _bundle(self, change: int) -> _Bundle:
+        row = self._db.execute(
+            "SELECT first, features FROM bundles WHERE first <= ? ORDER BY first DESC LIMIT 1", (change,)
+        ).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError("the features of a lesson are missing")
+        first, features = row
+        return _Bundle(first, features, self._after(first))
+
+    def _after(self, first: int) -> int:
+        (after,) = self._db.execute("SELECT min(first) FROM bundles WHERE first > ?", (first,)).fetchone()
+        return _END if after is None else int(after)
+
+    def tidy(self, gone: Iterable[int], since: int) -> None:
+        """Take out the features of lessons that are gone, and join the small bundles that came after a change."""
+        for first in sorted({self._bundle(change).first for change in gone}):
+            self._rewrite([first])
+        rows = self._db.execute("SELECT first, length(features) FROM bundles WHERE first > ? ORDER BY first", (since,))
+        run: list[int] = []
+        in_run = 0
+        for first, size in rows.fetchall():
+            if in_run + size > FULL or size >= SMALL:
+                self._join(run)
+                run, in_run = [], 0
+            if size < SMALL:
+                run.append(first)
+                in_run += size
+        self._join(run)
+
+    def _join(self, run: Sequence[int]) -> None:
+        if len(run) > 1:
+            self._rewrite(run)
+
+    def _rewrite(self, run: Sequence[int]) -> None:
+        """Write bundles that follow each other anew, with the lessons that are left."""
+        lessons = self._db.execute(
+            "SELECT change, start, size FROM lessons WHERE change >= ? AND change < ? ORDER BY change",
+            (run[0], self._after(run[-1])),
+        ).fetchall()
+        left = [(row[0], features) for row, features in self.read(lessons)]
+        self._db.executemany("DELETE FROM bundles WHERE first = ?", [(first,) for first in run])
+        starts = self.append(left)
+        self._db.executemany(
+            "UPDATE lessons SET start = ? WHERE change = ?",
+            [(start, change) for start, (change, _) in zip(starts, left, strict=True)],
+        )

@@ -1,0 +1,140 @@
+"""Each lesson finds its features, whatever comes and goes, and forgotten ones are overwritten."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priory.demo import Drawn
+from priory.features import VERSION, packed
+from priory.filter import Filter
+from priory.journal import Journal, JournalError, Lesson
+from priory.journal.bundles import FULL, SMALL
+
+Open = Callable[[Path], Filter]
+
+#: Groups of lessons that are learned together, given by their sizes in bytes, and the lessons to forget after each.
+GROUPS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from([1, 500, 3000, SMALL, FULL - 1, FULL, FULL + 1]), min_size=1, max_size=30),
+        st.sets(st.integers(0, 40), max_size=9),
+        st.booleans(),
+    ),
+    max_size=5,
+)
+
+
+def lesson(number: int, size: int) -> Lesson:
+    return Lesson(Random(number).randbytes(32), "ham", Random(-number).randbytes(size))
+
+
+def bundle_sizes(journal: Journal) -> list[int]:
+    return [size for (size,) in journal._db.execute("SELECT length(features) FROM bundles ORDER BY first")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(groups=GROUPS)
+def test_every_lesson_keeps_its_features_whatever_is_learned_forgotten_and_settled(
+    groups: list[tuple[list[int], set[int], bool]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    journal = Journal.open(tmp_path_factory.mktemp("bundles") / "journal.sqlite", VERSION, 12)
+    kept: list[Lesson] = []
+    number = 0
+    for sizes, gone, is_settled in groups:
+        with journal.writing():
+            for size in sizes:
+                kept.append(lesson(number := number + 1, size))
+                journal.learn(kept[-1])
+        with journal.writing():
+            for at in sorted((at for at in gone if at < len(kept)), reverse=True):
+                forgotten = journal.forget(kept[at].digest)
+                assert forgotten is not None
+                assert forgotten.features == kept.pop(at).features
+        if is_settled:
+            with journal.writing():
+                journal.settle("digest")
+            assert sum(bundle_sizes(journal)) == sum(len(each.features) for each in kept)
+        assert list(journal.lessons()) == kept
+        with journal.reading():
+            assert [change.features for change in journal.changes_since(0)] == [each.features for each in kept]
+    journal.check()
+    journal.close()
+
+
+def test_lessons_that_came_one_by_one_are_joined_when_the_journal_is_settled(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "journal.sqlite", VERSION, 12)
+    lessons = [lesson(number, 2800) for number in range(1, 101)]
+    for each in lessons:
+        with journal.writing():
+            journal.learn(each)
+    assert bundle_sizes(journal) == [2800] * 100
+    with journal.writing():
+        journal.settle("digest")
+    assert bundle_sizes(journal) == [46 * 2800] * 2 + [8 * 2800]
+    assert list(journal.lessons()) == lessons
+    journal.close()
+
+
+def test_a_group_larger_than_what_waits_is_written_down_in_parts(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "journal.sqlite", VERSION, 12)
+    lessons = [lesson(number, 3) for number in range(2500)]
+    with journal.writing():
+        for each in lessons:
+            journal.learn(each)
+        assert journal.label_of(lessons[-1].digest) == "ham"
+    assert list(journal.lessons()) == lessons
+    assert bundle_sizes(journal) == [3000, 3000, 1500]
+    journal.close()
+
+
+def test_forgotten_features_are_overwritten_once_a_snapshot_is_saved(
+    tmp_path: Path, mail: list[Drawn], opened: Open
+) -> None:
+    with opened(tmp_path) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:60]))
+        learned = filter_.prepare(mail[30].raw)
+        blob = packed(learned.features, filter_.journal.bits)
+    path = tmp_path / "journal.sqlite"
+    middle = blob[len(blob) // 2 :][:16]
+    assert middle in path.read_bytes()
+    with opened(tmp_path) as filter_:
+        filter_.forget(mail[30].raw)
+        filter_._memory.view.save()
+    assert not path.with_name("journal.sqlite-wal").exists()
+    assert middle not in path.read_bytes()
+    assert learned.digest not in path.read_bytes()
+
+
+def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+    with opened(tmp_path) as filter_:
+        filter_.learn(mail[0].raw, "ham")
+        filter_.journal._db.execute("DELETE FROM bundles")
+        with pytest.raises(JournalError) as caught:
+            filter_.rebuild()
+        assert str(caught.value) == (
+            f"{tmp_path / 'journal.sqlite'} is damaged (the features of a lesson are missing). It was left as it is; "
+            "restore it from a backup."
+        )
+
+
+def test_who_reads_lessons_sees_them_as_they_were_when_it_began(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    reader, writer = (Journal.open(path, VERSION, 12) for _ in range(2))
+    lessons = [lesson(number, 2800) for number in range(1, 101)]
+    with writer.writing():
+        for each in lessons:
+            writer.learn(each)
+    reading = reader.lessons()
+    seen = [next(reading)]
+    with writer.writing():
+        for each in lessons[:50]:
+            writer.forget(each.digest)
+    with writer.writing():
+        writer.settle("digest")
+    assert seen + list(reading) == lessons
+    assert list(reader.lessons()) == lessons[50:]
+    reader.close()
+    writer.close()
