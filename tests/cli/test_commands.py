@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from priory.cli import app
+from priory.cli.app import COMMANDS, app
 from priory.demo import draw
 
 PRIORY = str(Path(sys.executable).with_name("priory"))
@@ -340,8 +340,7 @@ def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
 
 def test_every_command_and_option_is_documented(tmp_path: Path):
     documented = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
-    for command in app.registered_commands:
-        name = command.name or command.callback.__name__
+    for name in [name for name in COMMANDS if name != "lab"]:
         assert f"## priory {name}" in documented
         helped = subprocess.run(
             [PRIORY, name, "--help"], capture_output=True, env={**os.environ, "COLUMNS": "200"}, check=True
