@@ -338,6 +338,20 @@ def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
     assert len(list((tmp_path / "drawn").rglob("*.eml"))) == 300
 
 
+@pytest.mark.parametrize("command", ["check", "filter"])
+def test_what_answers_a_mail_server_loads_nothing_that_it_does_not_need(command: str, inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    arguments = [sys.executable, "-X", "importtime", PRIORY, command, *([message] if command == "check" else [])]
+    environment = {**os.environ, "PRIORY_HOME": str(home)}
+    done = subprocess.run(arguments, input=message.read_bytes(), capture_output=True, env=environment, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    unneeded = "asyncio email joblib multiprocessing rich scipy sklearn tarfile tomllib"
+    assert {"numpy", "priory.filter"} <= loaded
+    assert not {name for name in loaded if name.partition(".")[0] in unneeded.split()}
+    assert not {name for name in loaded if name.startswith(("priory.lab", "priory.cli.lab", "priory.demo"))}
+    assert loaded.isdisjoint({"priory.cli.teach", "priory.cli.show", "priory.bayes.generative"})
+
+
 def test_every_command_and_option_is_documented(tmp_path: Path):
     documented = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
     for name in [name for name in COMMANDS if name != "lab"]:
