@@ -86,6 +86,7 @@ class Prepared(NamedTuple):
     digest: bytes
     sender: str
     features: Features
+    packed: bytes = b""  #: the features as the journal stores them, if somebody has packed them already
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -119,6 +120,11 @@ class Filter:
         self._memory = Memory(home, options.labels, options.spec.bits, self._model)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+
+    @property
+    def spec(self) -> Spec:
+        """Which features are drawn from a message, into how many buckets: as many as the journal has."""
+        return self._spec
 
     @property
     def journal(self) -> Journal:
@@ -237,7 +243,7 @@ class Filter:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
         read = self._read(message)
         features = read.features
-        blob = packed(features, self._spec.bits)
+        blob = read.packed or packed(features, self._spec.bits)
         lesson = Lesson(read.digest, label, blob, source=source, sender=read.sender, time=time.time())
         return lesson, Features(features.buckets, features.offsets, ())
 

@@ -40,14 +40,18 @@ class Corpus:
     """
 
     def __init__(self, parts: Callable[[], Iterable[Part]], n_messages: Callable[[], int]) -> None:
-        self.parts = parts  #: what is to be read, file by file
+        self._parts = parts
         self._n_messages = n_messages
         self._passed_over: list[str] = []
 
     def __iter__(self) -> Iterator[Labelled]:
+        return messages(*self.parts())
+
+    def parts(self) -> tuple[Iterable[Part], list[str]]:
+        """Begin an iteration: return what is to be read, and the list in which to note what turns out to be no mail."""
         # A new list, so that an iteration which is still under way does not write into this one's.
         self._passed_over = []
-        return messages(self.parts(), self._passed_over)
+        return self._parts(), self._passed_over
 
     @property
     def passed_over(self) -> list[str]:
@@ -118,7 +122,7 @@ def _refuse_empty(path: str | PathLike[str]) -> None:
 def _parts(places: tuple[str | StandardInput, ...], label: str) -> Iterator[Part]:
     for place in places:
         if isinstance(place, StandardInput):
-            yield Part(label, "standard input", place.read, (), is_one_file=False)
+            yield Part(label, "standard input", place.read, (), "stream")
         else:
             with explained(place):
                 yield from folder.parts(place, label)

@@ -6,7 +6,7 @@ A file that does not look like mail is passed over, unless it is named itself or
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from priory.corpus import file, looks, maildir
@@ -26,15 +26,20 @@ def parts(root: str, label: str) -> Iterator[Part]:
     [('/inbox.mbox:1', b'Subject: lunch?\n'), ('/win.eml', b'Subject: You won\n')]
     """
     if not os.path.isdir(root):  # noqa: PTH112 - paths are plain text here
-        yield Part(label, root, in_archive if looks.is_archive(root) else named, (root,), not looks.is_archive(root))
+        yield in_one(label, root, root, named)
         return
     for path, names in mailboxes(root):
         if names is not None:
             yield from (Part(label, root, maildir.message, (path, name)) for name in names)
-        elif looks.is_archive(path):
-            yield Part(label, root, in_archive, (path,), is_one_file=False)
         else:
-            yield Part(label, root, found, (path,))
+            yield in_one(label, root, path, found)
+
+
+def in_one(label: str, root: str, path: str, reader: Callable[[str], Several]) -> Part:
+    """Return the mail of one file, which may be an archive."""
+    if looks.is_archive(path):
+        return Part(label, root, in_archive, (path,), "stream")
+    return Part(label, root, reader, (path,), "file")
 
 
 def count(root: str) -> int:
