@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
 from priory.corpus.error import explained
 from priory.features import KINDS, Features, Spec, packed
 from priory.filter import Filter, Options, Prepared, prepare
+from priory.kernels import Buckets
 from priory.verdict import Verdict
 from priory.workers import Workers
 
 MOST_PARTS: Final = 64  #: that go to another process together
 MOST_BYTES: Final = 512 * 1024  #: of mail that go to another process together, or in one file that is sent by its name
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
+_Plain: TypeAlias = tuple[Any, ...]  # a Part as it is sent: a named tuple takes longer
 
 
 class Told(NamedTuple):
@@ -80,7 +83,7 @@ def read_ahead(mail: Corpus, spec: Spec, jobs: int = 1) -> Iterator[Iterator[Les
 @contextmanager
 def _checking(
     home: Path, options: Options, tell: Callable[[Verdict, str], str]
-) -> Iterator[Callable[[list[Part]], "_Done"]]:
+) -> Iterator[Callable[[list[_Plain]], "_Done"]]:
     with Filter.open(home, options) as filter_:
         yield _on_parts(lambda found: _told(filter_, found, tell))
 
@@ -98,28 +101,27 @@ class _Read(NamedTuple):
     """What was read of some messages, in few objects, as many small ones take long to send."""
 
     messages: list[tuple[bytes, str, bytes, str, str]]  #: digest, sender, packed features, label, source
-    buckets: bytearray  #: of all messages, one after the other
-    offsets: bytearray
+    buckets: Buckets  #: of all messages, one after the other
+    offsets: NDArray[np.int64]
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield them one by one."""
-        buckets = np.frombuffer(self.buckets, np.uint32)
-        every = np.frombuffer(self.offsets, np.int64).reshape(-1, len(KINDS) + 1)
         start = 0
+        every = self.offsets.reshape(-1, len(KINDS) + 1)
         for (digest, sender, blob, label, source), offsets in zip(self.messages, every, strict=True):
             end = start + int(offsets[-1])
-            yield Prepared(digest, sender, Features(buckets[start:end], offsets, ()), blob), label, source
+            yield Prepared(digest, sender, Features(self.buckets[start:end], offsets, ()), blob), label, source
             start = end
 
 
 def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
-    read = _Read([], bytearray(), bytearray())
+    read, buckets, offsets = [], [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
     for message in found:
         digest, sender, features, _ = prepare(message.raw, spec)
-        read.messages.append((digest, sender, packed(features, spec.bits), message.label, message.source))
-        read.buckets.extend(features.buckets.data.cast("B"))
-        read.offsets.extend(features.offsets.data.cast("B"))
-    return read
+        read.append((digest, sender, packed(features, spec.bits), message.label, message.source))
+        buckets.append(features.buckets)
+        offsets.append(features.offsets)
+    return _Read(read, np.concatenate(buckets), np.concatenate(offsets))
 
 
 class _Done(NamedTuple):
@@ -130,16 +132,16 @@ class _Done(NamedTuple):
     error: CorpusError | None
 
 
-def _on_parts(work: Callable[[Iterator[Labelled]], Any]) -> Callable[[list[Part]], _Done]:
+def _on_parts(work: Callable[[Iterator[Labelled]], Any]) -> Callable[[list[_Plain]], _Done]:
     """Return what a worker does with parts: the work on their messages, until one cannot be read."""
 
-    def done(parts: list[Part]) -> _Done:
+    def done(parts: list[_Plain]) -> _Done:
         passed_over: list[str] = []
         errors: list[CorpusError] = []
 
         def found() -> Iterator[Labelled]:
             try:
-                yield from messages(parts, passed_over)
+                yield from messages((Part(*part) for part in parts), passed_over)
             except CorpusError as error:
                 errors.append(error)
 
@@ -148,7 +150,7 @@ def _on_parts(work: Callable[[Iterator[Labelled]], Any]) -> Callable[[list[Part]
     return done
 
 
-def _in_order(workers: "Workers[list[Part], _Done]", mail: Corpus) -> Iterator[Any]:
+def _in_order(workers: "Workers[list[_Plain], _Done]", mail: Corpus) -> Iterator[Any]:
     parts, passed_over = mail.parts()
     for done in workers.ordered(_batches(parts)):
         passed_over += done.passed_over
@@ -157,16 +159,16 @@ def _in_order(workers: "Workers[list[Part], _Done]", mail: Corpus) -> Iterator[A
             raise done.error
 
 
-def _batches(parts: Iterable[Part]) -> Iterator[list[Part]]:
+def _batches(parts: Iterable[Part]) -> Iterator[list[_Plain]]:
     """Put parts together that are sent together; what comes before one that cannot be read is sent.
 
     The last batch may be empty: where there is no mail, the home is opened nevertheless.
     """
-    batch: list[Part] = []
+    batch: list[_Plain] = []
     n_bytes = 0
     try:
         for part in _to_send(parts):
-            batch.append(part)
+            batch.append(tuple(part))
             n_bytes += len(part.where[1] or b"") if part.reader is _given else 0
             if len(batch) == MOST_PARTS or n_bytes >= MOST_BYTES:
                 yield batch

@@ -4,6 +4,8 @@ A worker is a fork of this process with two pipes: batches in, results out. A fo
 a new interpreter takes a hundred, and needs nothing sent but the batches. It must not touch what its parent has open
 and could change, a database above all; so `start` is entered in the worker, to open there what the work needs.
 
+Large arrays in a result are written from where they are to where they will be, without a copy on the way.
+
 A worker whose parent is gone, however it went, reads the end of its batches, and ends. Ctrl-C is the parent's to hear.
 """
 
@@ -11,12 +13,16 @@ import os
 import pickle
 import select
 import signal
+import struct
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from fcntl import F_SETPIPE_SZ, fcntl
+from itertools import accumulate
 from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar
+
+import numpy as np
 
 AHEAD: Final = 3  #: batches that are under way for each worker
 PIPE_BYTES: Final = 1024 * 1024
@@ -79,7 +85,7 @@ class Workers(Generic[Batch, Result]):
                     is_end, wrong = True, error
                 else:
                     turns.append(self._idlest())
-                    turns[-1].take(pickle.dumps(batch, pickle.HIGHEST_PROTOCOL))
+                    turns[-1].take(batch)
             if not turns:
                 break
             worker = turns.popleft()
@@ -129,15 +135,18 @@ class _Worker:
     def __init__(self, start: _Start, others: "list[_Worker]") -> None:
         theirs_in, self.batches = os.pipe()
         self.results, theirs_out = os.pipe()
-        self.unsent = bytearray()
+        self.unsent: deque[memoryview] = deque()
         self.done: deque[_Done] = deque()
         self.n_under_way = 0
         self.is_gone = False
-        self._received = bytearray()
+        self._size = bytearray(_SIZE_BYTES)
+        self._arriving: memoryview | None = None
+        self._missing = memoryview(self._size)
         for end in (theirs_in, theirs_out):
             with suppress(OSError):  # a smaller pipe only waits more often
                 fcntl(end, F_SETPIPE_SZ, PIPE_BYTES)
-        os.set_blocking(self.batches, False)
+        for end in (self.batches, self.results):
+            os.set_blocking(end, False)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child has learned to ignore it
         try:
             self._process: int | None = os.fork()
@@ -153,31 +162,41 @@ class _Worker:
             os.close(theirs_in)
             os.close(theirs_out)
 
-    def take(self, batch: bytes) -> None:
+    def take(self, batch: object) -> None:
         self.n_under_way += 1
-        self.unsent += len(batch).to_bytes(_SIZE_BYTES, "little") + batch
+        self.unsent += _pieces(batch)
         self.send()
 
     def send(self) -> None:
         try:
             while self.unsent:
-                del self.unsent[: os.write(self.batches, self.unsent)]
+                self.unsent[0] = self.unsent[0][os.write(self.batches, self.unsent[0]) :]
+                if not self.unsent[0]:
+                    self.unsent.popleft()
         except BlockingIOError:
             pass
         except BrokenPipeError:
             self.is_gone = True
 
     def receive(self) -> None:
-        data = os.read(self.results, PIPE_BYTES)
-        self.is_gone = not data
-        self._received += data
-        while len(self._received) >= _SIZE_BYTES:
-            end = _SIZE_BYTES + int.from_bytes(self._received[:_SIZE_BYTES], "little")
-            if len(self._received) < end:
-                break
-            self.done.append(pickle.loads(self._received[_SIZE_BYTES:end]))  # noqa: S301 - from our own child
-            del self._received[:end]
+        """Read all that is there: sizes and what they announce, in turn."""
+        try:
+            while n_read := os.readv(self.results, [self._missing]):
+                self._missing = self._missing[n_read:]
+                if not self._missing:
+                    self._arrived()
+        except BlockingIOError:
+            return
+        self.is_gone = True
+
+    def _arrived(self) -> None:
+        if self._arriving is None:
+            self._arriving = np.empty(int.from_bytes(self._size, "little"), np.uint8).data
+            self._missing = self._arriving
+        else:
+            self.done.append(_unpacked(self._arriving))
             self.n_under_way -= 1
+            self._arriving, self._missing = None, memoryview(self._size)
 
     def end(self) -> str:
         """Let go of the process and wait for its end; return what became of it."""
@@ -217,17 +236,39 @@ def _serve(start: _Start, batches: int, results: int) -> None:
     work: Callable[[Any], Any] | None = None
     with ExitStack() as opened:
         requests = opened.enter_context(open(batches, "rb"))
-        answers = opened.enter_context(open(results, "wb", buffering=0))
         while size := requests.read(_SIZE_BYTES):
             try:
-                batch = pickle.loads(requests.read(int.from_bytes(size, "little")))  # noqa: S301 - from our own parent
+                batch = _unpacked(memoryview(requests.read(int.from_bytes(size, "little"))))
                 work = work or opened.enter_context(start())
                 done = _Done(work(batch))
             except Exception as error:  # noqa: BLE001 - it is the parent's to raise
                 error.add_note(f"in a worker:\n{traceback.format_exc()}")
                 done = _Done(None, error)
-            data = memoryview(pickle.dumps(done, pickle.HIGHEST_PROTOCOL))
-            for piece in (len(data).to_bytes(_SIZE_BYTES, "little"), data):
-                left = memoryview(piece)
+            for piece in _pieces(done):
+                left = piece
                 while left:
-                    left = left[answers.write(left) :]
+                    left = left[os.write(results, left) :]
+
+
+def _pieces(thing: object) -> list[memoryview]:
+    """Return something as bytes, in pieces: the size of all; the thing without its arrays; these; and their sizes.
+
+    >>> with_size = b"".join(_pieces([b"ham", "spam"]))
+    >>> _unpacked(memoryview(with_size)[_SIZE_BYTES:])
+    [b'ham', 'spam']
+    """
+    arrays: list[pickle.PickleBuffer] = []
+    plain = pickle.dumps(thing, 5, buffer_callback=arrays.append)
+    pieces = [memoryview(plain), *(array.raw() for array in arrays)]
+    sizes = struct.pack(f"<{len(pieces) + 1}Q", *map(len, pieces), len(pieces))
+    total = sum(map(len, pieces)) + len(sizes)
+    return [memoryview(total.to_bytes(_SIZE_BYTES, "little")), *(piece for piece in pieces if piece), memoryview(sizes)]
+
+
+def _unpacked(whole: memoryview) -> Any:
+    """Return the thing again; its arrays lie where its bytes are."""
+    (n_pieces,) = struct.unpack("<Q", whole[-_SIZE_BYTES:])
+    sizes = struct.unpack(f"<{n_pieces}Q", whole[-(n_pieces + 1) * _SIZE_BYTES : -_SIZE_BYTES])
+    ends = list(accumulate(sizes))
+    plain, *arrays = (whole[end - size : end] for size, end in zip(sizes, ends, strict=True))
+    return pickle.loads(plain, buffers=arrays)  # noqa: S301 - from a process of ours

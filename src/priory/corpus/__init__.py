@@ -140,4 +140,4 @@ def _counted(places: tuple[str | StandardInput, ...]) -> int:
 
 
 def _listed(entries: tuple[trec.Entry, ...]) -> Iterator[Part]:
-    return (Part(entry.label, entry.listed_in, trec.read, (entry,)) for entry in entries)
+    return (Part(label, index, trec.read, (path, index, number)) for label, _, path, index, number in entries)

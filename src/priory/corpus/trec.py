@@ -57,22 +57,22 @@ def parsed(line: str, index: str, line_number: int) -> Entry:
     return Entry(label, name, path, index, line_number)
 
 
-def read(entry: Entry) -> list[tuple[str, bytes]]:
-    """Return source and raw bytes of the message of an entry."""
-    return [(entry.path, load(entry))]
-
-
 def load(entry: Entry) -> bytes:
-    """Read the message of an entry."""
-    path = entry.path
+    """Return the message of an entry."""
+    [(_, raw)] = read(entry.path, entry.listed_in, entry.line_number)
+    return raw
+
+
+def read(path: str, listed_in: str, line_number: int) -> list[tuple[str, bytes]]:
+    """Return source and raw bytes of the message that a line lists."""
     try:
         if is_file(path):
             with opened(path) as stream:
-                return mbox.only(stream)
+                return [(path, mbox.only(stream))]
     except OSError as error:
         raise told(error, path) from error
-    where = f"{entry.listed_in}:{entry.line_number}"
-    raise CorpusError(f"{where}: there is no file {path}; restore it or delete this line")
+    advice = "restore it or delete this line"
+    raise CorpusError(f"{listed_in}:{line_number}: there is no file {path}; {advice}")
 
 
 def is_file(path: str) -> bool:
