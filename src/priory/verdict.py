@@ -196,7 +196,11 @@ def digits(p: float) -> str:
     ('0.5000', '0.999999', '0.999999999')
     """
     p = min(max(p, 1e-9), 1 - 1e-9)  # nothing is certain
-    return next(text for n in range(4, 10) if 0 < float(text := f"{p:.{n}f}") < 1)
+    for n in range(4, 9):
+        text = f"{p:.{n}f}"
+        if 0 < float(text) < 1:
+            return text
+    return f"{p:.9f}"
 
 
 def steps(thresholds: Mapping[str, float]) -> str:
@@ -214,6 +218,8 @@ def printable(text: str) -> str:
     >>> printable("evil\\x1b[2J.example")
     'evil·[2J.example'
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c == "\t" else "·" for c in text)
 
 

@@ -5,14 +5,12 @@ import sys
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require
-
-if TYPE_CHECKING:
-    from priory.verdict import Verdict
+from priory.verdict import Verdict, digits, printable
 
 _MOST_EVIDENCE = 20
 
@@ -56,14 +54,12 @@ def check(
         sys.stderr.write(f"priory: {reason} in {home}; teach it with: priory learn LABEL PATH…\n")
 
 
-def _line(verdict: "Verdict", source: str) -> str:
-    from priory.verdict import digits, printable  # noqa: PLC0415
-
+def _line(verdict: Verdict, source: str) -> str:
     about = "" if len(verdict.claims) == 2 else f" {verdict.about}"
     return f"{verdict.label:8} {digits(verdict.probability):11}{about}  {printable(source)}\n"
 
 
-def _as_json(verdict: "Verdict", source: str) -> str:
+def _as_json(verdict: Verdict, source: str) -> str:
     return json.dumps({"source": source, **verdict.as_dict(_MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
 
 
