@@ -399,6 +399,23 @@ def test_ctrl_c_on_several_cores_keeps_what_was_learned(much: Path, tmp_path: Pa
     assert not any(Path(f"/proc/{child}").exists() for child in children)
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_a_check_and_its_workers(much: Path, home: Path, jobs: str):
+    command = [PRIORY, "check", str(much), "--jobs", jobs, "--home", str(home)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment
+    ) as process:
+        process.stdout.readline()
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == (0 if jobs == "1" else 2)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stderr == b""
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+
+
 def test_a_killed_worker_is_told_and_what_was_learned_is_kept(much: Path, tmp_path: Path):
     process, children = _learning_on_two_cores(much, tmp_path)
     os.kill(children[0], signal.SIGKILL)
