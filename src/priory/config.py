@@ -16,9 +16,7 @@ A home may hold a `priory.toml`:
     my-name = '(?i)dear ada'
 """
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,8 +25,6 @@ from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
 from priory.features.patterns import PatternError, compiled
 from priory.filter import Options
-
-_NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 
 
 class ConfigError(Exception):
@@ -43,9 +39,11 @@ def load(path: Path) -> Options:
         return Options()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
+    from tomllib import TOMLDecodeError  # noqa: PLC0415 - a quick start where there is no file
+
     try:
         return parse(text)
-    except (ConfigError, tomllib.TOMLDecodeError) as error:
+    except (ConfigError, TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
@@ -58,7 +56,9 @@ def parse(text: str) -> Options:
     Traceback (most recent call last):
     priory.config.ConfigError: unknown key 'cost'; did you mean 'costs'?
     """
-    given = tomllib.loads(text)
+    from tomllib import loads  # noqa: PLC0415
+
+    given = loads(text)
     _refuse_unknown(given, ("labels", "costs", "features", "patterns"))
     labels = _labels(given.get("labels", ["ham", "spam"]))
     costs = _costs(labels, _table(given, "costs"))
@@ -66,11 +66,15 @@ def parse(text: str) -> Options:
 
 
 def _labels(given: Any) -> tuple[str, ...]:
-    if not (isinstance(given, list) and all(isinstance(label, str) and _NAME.fullmatch(label) for label in given)):
+    if not (isinstance(given, list) and all(isinstance(label, str) and _is_name(label) for label in given)):
         raise ConfigError('labels must be a list of names of letters, digits, - and _, such as ["ham", "spam"]')
     if len(given) < 2 or len(set(given)) < len(given) or UNSURE in given:
         raise ConfigError("labels must be two or more different names, none of them 'unsure'")
     return tuple(given)
+
+
+def _is_name(text: str) -> bool:
+    return re.fullmatch(r"[\w-]{1,40}", text, re.ASCII) is not None
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:
@@ -101,7 +105,7 @@ def _spec(switched: Mapping[str, Any], patterns: Mapping[str, Any]) -> Spec:
         if not isinstance(on, bool):
             raise ConfigError(f"features: {kind} must be true or false, not {on!r}")
     for name, pattern in patterns.items():
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             raise ConfigError(f"patterns: {name!r} is no name; use letters, digits, - and _")
         if not isinstance(pattern, str):
             raise ConfigError(f"patterns: {name} must be a regular expression in quotes, not {pattern!r}")
@@ -124,6 +128,8 @@ def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str]) -> None:
     known = list(known)
     for key in given:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
+            from difflib import get_close_matches  # noqa: PLC0415 - only where it is needed
+
+            near = get_close_matches(key, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
             raise ConfigError(f"unknown key {key!r}; {hint}")

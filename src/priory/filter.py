@@ -8,20 +8,22 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
-from priory.explanation import Explanation, coloured, evidence
 from priory.features import KINDS, Features, Spec, extract, packed
 from priory.journal import Journal, JournalError, Lesson
 from priory.memory import Learned, Memory
 from priory.message import Message, parse
 from priory.scoring import Score, scores
-from priory.verdict import Claim, Verdict
+from priory.verdict import Claim, Evidence, Verdict
+
+if TYPE_CHECKING:
+    from priory.explanation import Explanation
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
 #: How much each kind of feature counts; measured in docs/decisions/accuracy.md.
@@ -78,13 +80,13 @@ class Stats:
     journal_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A message as checking and learning need it, so that who does both reads it once."""
 
     digest: bytes
     sender: str
     features: Features
+    packed: bytes = b""  #: the features as the journal stores them, if somebody has packed them already
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -101,6 +103,13 @@ def prepared(message: Message, spec: Spec) -> Prepared:
     return Prepared(message.digest, message.sender_domain, extract(message, spec))
 
 
+def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
+    """Return every feature with its name, term and places, the weightiest first."""
+    from priory.explanation import evidence  # noqa: PLC0415 - a quick start where no one asks why
+
+    return evidence(features, score)
+
+
 class Filter:
     """A filter and the journal it has learned from, in a folder; it belongs to the thread that opened it."""
 
@@ -111,6 +120,11 @@ class Filter:
         self._memory = Memory(home, options.labels, options.spec.bits, self._model)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+
+    @property
+    def spec(self) -> Spec:
+        """Which features are drawn from a message, into how many buckets: as many as the journal has."""
+        return self._spec
 
     @property
     def journal(self) -> Journal:
@@ -160,8 +174,10 @@ class Filter:
         read = self._read(message)
         return self._verdict(read, self._scores(read.features))
 
-    def explain(self, raw: bytes) -> Explanation:
+    def explain(self, raw: bytes) -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
+        from priory.explanation import Explanation, coloured  # noqa: PLC0415 - a quick start where no one asks why
+
         read = self.prepare(raw)
         scores = self._scores(read.features)
         verdict = self._verdict(read, scores)
@@ -227,7 +243,7 @@ class Filter:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
         read = self._read(message)
         features = read.features
-        blob = packed(features, self._spec.bits)
+        blob = read.packed or packed(features, self._spec.bits)
         lesson = Lesson(read.digest, label, blob, None, user, source, read.sender, time.time())
         return lesson, Features(features.buckets, features.offsets)
 

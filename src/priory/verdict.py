@@ -9,13 +9,12 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 HEADER_PREFIX: Final = "X-Priory-"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in a message: bytes `start` to `end` of a section of its canonical text."""
 
     section: str
@@ -23,8 +22,7 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One feature of the message, what it adds to the log-odds, and where it stands."""
 
     feature: str
@@ -37,8 +35,7 @@ class Evidence:
         return self.feature.partition(":")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """All features of one kind that a message has: how many they are, and what they add to the log-odds together."""
 
     name: str
@@ -199,7 +196,11 @@ def digits(p: float) -> str:
     ('0.5000', '0.999999', '0.999999999')
     """
     p = min(max(p, 1e-9), 1 - 1e-9)  # nothing is certain
-    return next(text for n in range(4, 10) if 0 < float(text := f"{p:.{n}f}") < 1)
+    for n in range(4, 9):
+        text = f"{p:.{n}f}"
+        if 0 < float(text) < 1:
+            return text
+    return f"{p:.9f}"
 
 
 def steps(thresholds: Mapping[str, float]) -> str:
@@ -217,6 +218,8 @@ def printable(text: str) -> str:
     >>> printable("evil\\x1b[2J.example")
     'evil·[2J.example'
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else " " if c == "\t" else "·" for c in text)
 
 

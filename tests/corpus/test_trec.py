@@ -1,5 +1,6 @@
 """An index gives each message its own label, and says which of its lines is wrong."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -131,3 +132,22 @@ def test_a_real_folder_gives_the_same_bytes_as_its_index(corpora):
     folder = read([corpora / "trec07p/data"], "any")
     assert folder.count() == len(listed)
     assert {Path(message.source).name.removesuffix(":1"): message.raw for message in folder} == listed
+
+
+def test_a_folder_or_a_pipe_in_an_index_is_no_file(index):
+    os.mkfifo(index.parent / "pipe")
+    for name in ("pipe", ".", "index/1", "nul\0"):
+        index.write_text(f"spam {name}\n")
+        with pytest.raises(CorpusError, match=r"index:1: there is no file .*; restore it or delete this line"):
+            list(read_index(index))
+
+
+def test_a_listed_file_this_account_may_not_read_is_told(open_folder, unprivileged):
+    (open_folder / "index").write_text("spam 1.eml\n")
+    (open_folder / "1.eml").write_bytes(b"Subject: b\n")
+    (open_folder / "1.eml").chmod(0)
+    with unprivileged(), pytest.raises(CorpusError) as error:
+        list(read_index(open_folder / "index"))
+    assert str(error.value) == (
+        f"cannot read {open_folder}/1.eml: Permission denied; check that it is a file this account may read"
+    )

@@ -9,12 +9,18 @@ from typing import Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Paths, Problem, opened, problems
+from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require
+from priory.verdict import Verdict, digits, printable
 
 _MOST_EVIDENCE = 20
 
 
-def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> None:  # noqa: B006 - typer copies it
+def check(
+    paths: Paths = ["-"],  # noqa: B006 - typer copies it
+    jobs: Jobs = 1,
+    home: Home = HOME,
+    as_json: Json = False,
+) -> None:
     """Say what messages are, and how probable it is.
 
     Prints one line per message: what is said, the probability of spam (with more than two labels, of the one that is
@@ -25,26 +31,36 @@ def check(paths: Paths = ["-"], home: Home = HOME, as_json: Json = False) -> Non
     `priory check message.eml`
 
     `priory check ~/Maildir --json | jq -r 'select(.label == "spam") | .source'`
-    """
-    from priory.corpus import read  # noqa: PLC0415
-    from priory.verdict import digits, printable  # noqa: PLC0415
 
-    with opened(home) as filter_:
-        verdict, corpus = None, read(paths, "")
-        for message in corpus:
-            verdict = filter_.check(message.raw)
-            if as_json:
-                said = {"source": message.source, **verdict.as_dict(_MOST_EVIDENCE)}
-                print(json.dumps(said, ensure_ascii=False))  # noqa: T201
-            else:
-                about = "" if len(verdict.claims) == 2 else f" {verdict.about}"
-                print(f"{verdict.label:8} {digits(verdict.probability):11}{about}  {printable(message.source)}")  # noqa: T201
+    `priory check --jobs 4 archive.mbox`
+    """
+    from priory.bulk import checked  # noqa: PLC0415
+    from priory.corpus import read  # noqa: PLC0415
+
+    require(home)
+    n_messages, reason = 0, ""
+    with problems():
+        corpus = read(paths, "")
+        with checked(corpus, home.expanduser(), read_options(home), _as_json if as_json else _line, jobs) as told:
+            for each in told:
+                n_messages += each.n_messages
+                reason = each.reason if each.n_messages else reason
+                sys.stdout.write(each.text)
     if corpus.passed_over:
         sys.stderr.write(f"priory: passed over {len(corpus.passed_over):,} files that are no mail\n")
-    if verdict is None:
+    if not n_messages:
         raise Problem(f"no messages in {' '.join(paths)}")
-    if verdict.reason and not as_json:
-        sys.stderr.write(f"priory: {verdict.reason} in {home}; teach it with: priory learn LABEL PATH…\n")
+    if reason and not as_json:
+        sys.stderr.write(f"priory: {reason} in {home}; teach it with: priory learn LABEL PATH…\n")
+
+
+def _line(verdict: Verdict, source: str) -> str:
+    about = "" if len(verdict.claims) == 2 else f" {verdict.about}"
+    return f"{verdict.label:8} {digits(verdict.probability):11}{about}  {printable(source)}\n"
+
+
+def _as_json(verdict: Verdict, source: str) -> str:
+    return json.dumps({"source": source, **verdict.as_dict(_MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
 
 
 def explain(

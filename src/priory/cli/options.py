@@ -23,6 +23,7 @@ Home = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.")]
+Jobs = Annotated[int, typer.Option(min=1, help="How many processes read mail; the result is the same.")]
 Paths = Annotated[
     list[str],
     typer.Argument(
@@ -43,10 +44,11 @@ def problems() -> Iterator[None]:
     from priory.config import ConfigError  # noqa: PLC0415 - a quick start for --help
     from priory.corpus import CorpusError  # noqa: PLC0415
     from priory.journal import JournalError  # noqa: PLC0415
+    from priory.workers import WorkerError  # noqa: PLC0415
 
     try:
         yield
-    except (ConfigError, CorpusError, JournalError) as error:
+    except (ConfigError, CorpusError, JournalError, WorkerError) as error:
         raise Problem(str(error)) from None
 
 
@@ -57,12 +59,18 @@ def read_options(home: Path) -> "Options":
     return load(home.expanduser() / "priory.toml")
 
 
+def require(home: Path) -> None:
+    """Refuse a home that is not there."""
+    if not home.expanduser().is_dir():
+        raise Problem(f"there is no folder {home}: name another --home, or teach a filter there with: priory learn")
+
+
 @contextmanager
 def opened(home: Path, *, make: bool = False) -> "Iterator[Filter]":
     """Open the filter of a home with its configuration; only who teaches it makes the folder."""
     from priory.filter import Filter  # noqa: PLC0415
 
-    if not make and not home.expanduser().is_dir():
-        raise Problem(f"there is no folder {home}: name another --home, or teach a filter there with: priory learn")
+    if not make:
+        require(home)
     with problems(), Filter.open(home.expanduser(), read_options(home)) as filter_:
         yield filter_

@@ -7,21 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, User, opened, problems
+from priory.cli.options import HOME, Home, Jobs, Json, Problem, User, opened, problems
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
-    from priory.corpus import Corpus, Labelled
+    from priory.bulk import Lesson
+    from priory.corpus import Corpus
     from priory.filter import Filter
 
-_Raw: TypeAlias = tuple[bytes, str, str]
 
-
-def learn(
+def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
     what: Annotated[
         list[str] | None,
         typer.Argument(metavar="LABEL PATH…", help="What the messages are, and where; - is standard input."),
@@ -30,6 +29,7 @@ def learn(
         Path | None, typer.Option(help="Learn from an index instead: lines of `label path`, relative to the file.")
     ] = None,
     user: User = "",
+    jobs: Jobs = 1,
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
@@ -46,12 +46,12 @@ def learn(
 
     `cat message | priory learn spam -`
 
-    `priory learn --index corpus/full/index`
+    `priory learn --index corpus/full/index --jobs 4`
     """
     with opened(home, make=True) as filter_:
         corpus = _corpus(what or [], index, filter_)
         start = time.perf_counter()
-        done, stopped, broken = _learn_all(filter_, corpus, user, quiet=as_json)
+        done, stopped, broken = _learn_all(filter_, corpus, user, jobs, quiet=as_json)
         seconds = time.perf_counter() - start
     done["not mail"] = len(corpus.passed_over)
     if as_json:
@@ -82,28 +82,34 @@ def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
 
 
 def _learn_all(
-    filter_: "Filter", corpus: "Corpus", user: str, quiet: bool
+    filter_: "Filter", corpus: "Corpus", user: str, jobs: int, quiet: bool
 ) -> tuple[dict[str, int], bool, Problem | None]:
     """Learn until the end, Ctrl-C, or something that cannot be read: what came before is learned in any case."""
+    from priory.bulk import read_ahead  # noqa: PLC0415
+
     broken: list[Problem] = []
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
-    with _interruptible() as stopped, bar("learning", lambda: _n_messages(corpus), quiet=quiet) as progressed:
-        lessons = _until(((m.raw, m.label, m.source) for m in _known_labels(corpus, filter_)), stopped, broken)
-        for group in filter_.learn_many(lessons, user):
+    with (
+        _interruptible() as stopped,
+        read_ahead(corpus, filter_.spec, jobs) as lessons,  # before the bar, which starts a thread
+        bar("learning", lambda: _n_messages(corpus), quiet=quiet) as progressed,
+    ):
+        for group in filter_.learn_many(_until(_known_labels(lessons, filter_), stopped, broken), user):
             done.update(learned.outcome for learned in group)
             progressed(len(group))
     return dict(done), bool(stopped), broken[0] if broken else None
 
 
-def _known_labels(messages: "Iterable[Labelled]", filter_: "Filter") -> "Iterator[Labelled]":
+def _known_labels(lessons: "Iterable[Lesson]", filter_: "Filter") -> "Iterator[Lesson]":
     labels = filter_.options.labels
-    for message in messages:
-        if message.label not in labels:
-            raise Problem(f"{message.source}: unknown label {message.label!r}; this filter knows {', '.join(labels)}")
-        yield message
+    for lesson in lessons:
+        _, label, source = lesson
+        if label not in labels:
+            raise Problem(f"{source}: unknown label {label!r}; this filter knows {', '.join(labels)}")
+        yield lesson
 
 
-def _until(lessons: Iterator[_Raw], stopped: list[int], broken: list[Problem]) -> Iterator[_Raw]:
+def _until(lessons: "Iterator[Lesson]", stopped: list[int], broken: list[Problem]) -> "Iterator[Lesson]":
     try:
         with problems():
             for lesson in lessons:

@@ -18,36 +18,19 @@ ham /inbox.mbox:2 b'Subject: yes\n'
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
 
 from priory.corpus import folder, trec
 from priory.corpus.error import CorpusError, explained
+from priory.corpus.part import Labelled, Part, messages
 from priory.corpus.raw import LARGEST_MESSAGE
 from priory.corpus.standard_input import StandardInput
 
-__all__ = ["LARGEST_MESSAGE", "Corpus", "CorpusError", "Labelled", "read", "read_index"]
+__all__ = ["LARGEST_MESSAGE", "Corpus", "CorpusError", "Labelled", "Part", "messages", "read", "read_index"]
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    r"""A message as it was received, what a person said it is, and where it was found.
-
-    The source is for people and the journal, and begins with the path that was named: `inbox/ham/7.eml`,
-    `inbox.mbox:3`, `/home/ann/Maildir/cur/1700000000.M1P1.mx:2,S`, `mail.tar.xz:spam/7`; `-` is standard input.
-
-    >>> Labelled(b"Subject: You won\n", "spam", "spam.mbox:1").label
-    'spam'
-    """
-
-    raw: bytes
-    label: str
-    source: str
-
-
-@dataclass(eq=False, slots=True)
 class Corpus:
     """Labelled mail that can be gone through again and again; nothing is read before it is asked for.
 
@@ -56,14 +39,19 @@ class Corpus:
     (0, [])
     """
 
-    messages: Callable[[list[str]], Iterator[Labelled]]
-    n_messages: Callable[[], int]
-    _passed_over: list[str] = field(default_factory=list, init=False, repr=False)
+    def __init__(self, parts: Callable[[], Iterable[Part]], n_messages: Callable[[], int]) -> None:
+        self._parts = parts
+        self._n_messages = n_messages
+        self._passed_over: list[str] = []
 
     def __iter__(self) -> Iterator[Labelled]:
+        return messages(*self.parts())
+
+    def parts(self) -> tuple[Iterable[Part], list[str]]:
+        """Begin an iteration: return what is to be read, and the list in which to note what turns out to be no mail."""
         # A new list, so that an iteration which is still under way does not write into this one's.
         self._passed_over = []
-        return self.messages(self._passed_over)
+        return self._parts(), self._passed_over
 
     @property
     def passed_over(self) -> list[str]:
@@ -80,7 +68,7 @@ class Corpus:
 
     def count(self) -> int:
         """Return the number of messages, for a progress bar, without building one of them."""
-        return self.n_messages()
+        return self._n_messages()
 
 
 def read(paths: str | PathLike[str] | Iterable[str | PathLike[str]], label: str) -> Corpus:
@@ -93,7 +81,7 @@ def read(paths: str | PathLike[str] | Iterable[str | PathLike[str]], label: str)
     # A path alone would otherwise be taken for a list of its letters.
     several = [paths] if isinstance(paths, str | PathLike) else paths
     places = tuple(_place(path) for path in several)
-    return Corpus(partial(_labelled, places, label), partial(_counted, places))
+    return Corpus(partial(_parts, places, label), partial(_counted, places))
 
 
 def read_index(path: str | PathLike[str]) -> Corpus:
@@ -113,24 +101,16 @@ def read_index(path: str | PathLike[str]) -> Corpus:
     return Corpus(partial(_listed, entries), partial(len, entries))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    name: str
-    read: Callable[[], Iterator[tuple[str, bytes | None]]]
-    count: Callable[[], int]
-
-
-def _place(path: str | PathLike[str]) -> _Place:
+def _place(path: str | PathLike[str]) -> str | StandardInput:
     if str(path) == "-":
-        stream = StandardInput()
-        return _Place("standard input", stream.read, stream.count)
+        return StandardInput()
     _refuse_empty(path)
     root = Path(path)
     with explained(root):
         root.stat()
     if not (root.is_file() or root.is_dir()):
         raise CorpusError(f"{root} is neither a file nor a folder; pipe its contents in and name - instead")
-    return _Place(str(root), partial(folder.read, root), partial(folder.count, root))
+    return str(root)
 
 
 def _refuse_empty(path: str | PathLike[str]) -> None:
@@ -139,29 +119,25 @@ def _refuse_empty(path: str | PathLike[str]) -> None:
         raise CorpusError("an empty path; name a file or a folder")
 
 
-def _labelled(places: tuple[_Place, ...], label: str, passed_over: list[str]) -> Iterator[Labelled]:
+def _parts(places: tuple[str | StandardInput, ...], label: str) -> Iterator[Part]:
     for place in places:
-        with explained(place.name):
-            for source, raw in place.read():
-                if raw is None:
-                    passed_over.append(_printable(source))
-                else:
-                    yield Labelled(raw, label, _printable(source))
+        if isinstance(place, StandardInput):
+            yield Part(label, "standard input", place.read, (), "stream")
+        else:
+            with explained(place):
+                yield from folder.parts(place, label)
 
 
-def _counted(places: tuple[_Place, ...]) -> int:
+def _counted(places: tuple[str | StandardInput, ...]) -> int:
     n_messages = 0
     for place in places:
-        with explained(place.name):
+        if isinstance(place, StandardInput):
             n_messages += place.count()
+        else:
+            with explained(place):
+                n_messages += folder.count(place)
     return n_messages
 
 
-def _listed(entries: tuple[trec.Entry, ...], _passed_over: list[str]) -> Iterator[Labelled]:
-    for entry in entries:
-        yield Labelled(trec.load(entry), entry.label, _printable(str(entry.path)))
-
-
-def _printable(source: str) -> str:
-    # A file's name may be any bytes; those that are no text would stop a terminal or the journal's database.
-    return source.encode(errors="surrogateescape").decode(errors="backslashreplace")
+def _listed(entries: tuple[trec.Entry, ...]) -> Iterator[Part]:
+    return (Part(label, index, trec.read, (path, index, number)) for label, _, path, index, number in entries)

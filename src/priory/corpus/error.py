@@ -23,8 +23,13 @@ def explained(path: str | PathLike[str]) -> Iterator[None]:
     """
     try:
         yield
-    except FileNotFoundError as error:
-        raise CorpusError(f"{error.filename or path} does not exist; check the path") from error
     except OSError as error:
-        where, why = error.filename or path, error.strerror or error
-        raise CorpusError(f"cannot read {where}: {why}; check that it is a file this account may read") from error
+        raise told(error, path) from error
+
+
+def told(error: OSError, path: str | PathLike[str]) -> CorpusError:
+    """Return what the system says about a path, or about a file below it, as a CorpusError."""
+    where, why = error.filename or path, error.strerror or error
+    if isinstance(error, FileNotFoundError):
+        return CorpusError(f"{where} does not exist; check the path")
+    return CorpusError(f"cannot read {where}: {why}; check that it is a file this account may read")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from priory.corpus import looks, mbox
+from priory.corpus.raw import FIRST_STEP
 
 
 def found(stream: IO[bytes], source: str) -> Iterator[tuple[str, bytes | None]]:
@@ -18,7 +19,7 @@ def found(stream: IO[bytes], source: str) -> Iterator[tuple[str, bytes | None]]:
     >>> list(found(io.BytesIO(b"Buy milk\n"), "notes.txt"))
     [('notes.txt', None)]
     """
-    head = stream.read(looks.HEAD)
+    head = stream.read(FIRST_STEP)
     if looks.is_mail(head):
         yield from mbox.read(stream, source, head)
     else:
@@ -33,7 +34,7 @@ def n_found(stream: IO[bytes]) -> int:
 
 def named(stream: IO[bytes], source: str, name: str) -> Iterator[tuple[str, bytes]]:
     """Yield source and raw bytes of each message in a file, or raise if it is unmistakably no mail."""
-    head = stream.read(looks.HEAD)
+    head = stream.read(FIRST_STEP)
     looks.refuse_foreign(head, name)
     yield from mbox.read(stream, source, head)
 

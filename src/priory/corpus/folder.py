@@ -6,91 +6,105 @@ A file that does not look like mail is passed over, unless it is named itself or
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
-from priory.corpus import archive, file, maildir
+from priory.corpus import file, looks, maildir
+from priory.corpus.part import Part, Several
+from priory.corpus.raw import opened
 
 
-def read(root: Path) -> Iterator[tuple[str, bytes | None]]:
-    r"""Yield source and raw bytes of each message below a folder, or in a file.
+def parts(root: str, label: str) -> Iterator[Part]:
+    r"""Yield the files below a folder, or the one file, for each to be read when it is its turn.
 
-    A file that vanishes before it is read is left out; one that is passed over has no bytes.
-
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "inbox.mbox").write_bytes(b"From ann@example.org\nSubject: lunch?\n")
     ...     _ = Path(folder, "win.eml").write_bytes(b"Subject: You won\n")
-    ...     [(source.removeprefix(folder), raw) for source, raw in read(Path(folder))]
+    ...     [(source.removeprefix(folder), raw) for part in parts(folder, "ham") for source, raw in part.read()]
     [('/inbox.mbox:1', b'Subject: lunch?\n'), ('/win.eml', b'Subject: You won\n')]
     """
-    if not root.is_dir():
-        yield from named_file(root)
+    if not os.path.isdir(root):  # noqa: PTH112 - paths are plain text here
+        yield in_one(label, root, root, named)
         return
-    for path in mailboxes(root):
-        with suppress(FileNotFoundError):
-            yield from contents(path)
+    for path, names in mailboxes(root):
+        if names is not None:
+            yield from (Part(label, root, maildir.message, (path, name)) for name in names)
+        else:
+            yield in_one(label, root, path, found)
 
 
-def count(root: Path) -> int:
+def in_one(label: str, root: str, path: str, reader: Callable[[str], Several]) -> Part:
+    """Return the mail of one file, which may be an archive."""
+    if looks.is_archive(path):
+        return Part(label, root, in_archive, (path,), "stream")
+    return Part(label, root, reader, (path,), "file")
+
+
+def count(root: str) -> int:
     """Count the messages below a folder, or in a file; of a file that is one message, only the head is read."""
-    if not root.is_dir():
-        return n_named_file(root)
+    if not os.path.isdir(root):  # noqa: PTH112
+        return n_named(root)
     n_messages = 0
-    for path in mailboxes(root):
+    for path, names in mailboxes(root):
         with suppress(FileNotFoundError):
-            n_messages += n_contents(path)
+            n_messages += n_found(path) if names is None else len(names)
     return n_messages
 
 
-def named_file(path: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the messages of an archive, mbox or message file that someone named."""
-    if archive.is_archive(path):
-        yield from archive.read(path)
-    else:
-        with path.open("rb") as stream:
-            yield from file.named(stream, str(path), str(path))
-
-
-def n_named_file(path: Path) -> int:
-    """Count the messages of an archive, mbox or message file that someone named."""
-    if archive.is_archive(path):
-        return archive.count(path)
-    with path.open("rb") as stream:
-        return file.n_named(stream, str(path))
-
-
-def mailboxes(folder: Path) -> Iterator[Path]:
-    """Yield the Maildirs and the files below a folder."""
+def mailboxes(folder: str) -> Iterator[tuple[str, list[str] | None]]:
+    """Yield the files below a folder, and the Maildirs, each of these with the names of its messages."""
     if maildir.is_maildir(folder):
-        yield folder
+        yield folder, maildir.listing(folder)
         return
     with os.scandir(folder) as entries:
         visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     for entry in visible:
+        path = entry.path.removeprefix("./") if folder == "." else entry.path
         if entry.is_dir(follow_symlinks=False):
-            yield from mailboxes(Path(entry))
+            yield from mailboxes(path)
         elif entry.is_file():
-            yield Path(entry)
+            yield path, None
 
 
-def contents(path: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the messages of one Maildir, archive, mbox or message file in a folder."""
-    if path.is_dir():
-        yield from ((str(path / source), raw) for source, raw in maildir.read(path))
-    elif archive.is_archive(path):
-        yield from archive.read(path)
-    else:
-        with path.open("rb") as stream:
-            yield from file.found(stream, str(path))
+def named(path: str) -> Several:
+    """Yield the messages of an mbox or message file that someone named."""
+    with opened(path) as stream:
+        yield from file.named(stream, path, path)
 
 
-def n_contents(path: Path) -> int:
-    """Count the messages of one Maildir, archive, mbox or message file in a folder."""
-    if path.is_dir():
-        return maildir.count(path)
-    if archive.is_archive(path):
-        return archive.count(path)
-    with path.open("rb") as stream:
+def found(path: str) -> Several:
+    """Yield the messages of an mbox or message file in a folder; one that vanished meanwhile has none."""
+    with suppress(FileNotFoundError), opened(path) as stream:
+        yield from file.found(stream, path)
+
+
+def in_archive(path: str) -> Several:
+    """Yield the messages of an archive."""
+    from priory.corpus import archive  # noqa: PLC0415 - a quick start where there is none
+
+    yield from archive.read(path)
+
+
+def n_named(path: str) -> int:
+    """Count the messages of an archive, mbox or message file that someone named."""
+    if looks.is_archive(path):
+        return n_in_archive(path)
+    with opened(path) as stream:
+        return file.n_named(stream, path)
+
+
+def n_found(path: str) -> int:
+    """Count the messages of an archive, mbox or message file in a folder."""
+    if looks.is_archive(path):
+        return n_in_archive(path)
+    with opened(path) as stream:
         return file.n_found(stream)
+
+
+def n_in_archive(path: str) -> int:
+    """Count the messages of an archive."""
+    from priory.corpus import archive  # noqa: PLC0415
+
+    return archive.count(path)

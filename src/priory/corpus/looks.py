@@ -1,7 +1,7 @@
 r"""Tells mail from what lies beside it, by its first bytes: notes, lists, pictures, compressed files.
 
 Among other files, only what begins like mail is taken for mail. A file that someone named is mail because they say
-so, however odd it looks, unless it is unmistakably something else.
+so, however odd it looks, unless it is unmistakably something else. Archives are told by their names.
 """
 
 import re
@@ -32,13 +32,25 @@ FOREIGN = {
 }
 
 
+ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+
+def is_archive(path: str) -> bool:
+    """Tell by its name whether a file is an archive.
+
+    >>> is_archive("20030228_spam.tar.bz2"), is_archive("inbox.mbox")
+    (True, False)
+    """
+    return path.lower().endswith(ARCHIVES)
+
+
 def is_mail(head: bytes) -> bool:
     r"""Tell whether a file begins like mail: with a header field or the envelope line of an mbox.
 
     >>> is_mail(b"Subject: lunch?\n"), is_mail(b"From ann@example.org\n"), is_mail(b"Buy milk\n"), is_mail(b"")
     (True, True, False, False)
     """
-    return MAIL.match(head) is not None
+    return MAIL.match(head[:HEAD]) is not None
 
 
 def refuse_foreign(head: bytes, name: str) -> None:

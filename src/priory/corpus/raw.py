@@ -5,9 +5,9 @@ from typing import IO
 LARGEST_MESSAGE = 64 * 1024 * 1024
 """Bytes of a message that are read; what lies beyond is cut off, and the parser copes with the rest."""
 
-# Asking for 64 MiB at once makes the C library map and unmap them for each message. 37,710 messages of
-# trec07p: 1.1 s at once, 0.4 s in two steps, 0.4 s without any limit.
-FIRST_STEP = 256 * 1024
+# The C library maps and unmaps what is asked for at once, beyond 128 KiB: that takes longer than to read a message.
+# Each of 3,000 messages of trec07p took 27 µs with 256 KiB, 7 µs with 64 KiB.
+FIRST_STEP = 64 * 1024
 
 
 def whole(stream: IO[bytes]) -> bytes:
@@ -18,4 +18,11 @@ def whole(stream: IO[bytes]) -> bytes:
     b'Subject: lunch?\n\nAt noon.\n'
     """
     raw = stream.read(FIRST_STEP)
-    return raw if len(raw) < FIRST_STEP else raw + stream.read(LARGEST_MESSAGE - FIRST_STEP)
+    while raw and (more := stream.read(min(max(FIRST_STEP, len(raw)), LARGEST_MESSAGE - len(raw)))):
+        raw += more
+    return raw
+
+
+def opened(path: str) -> IO[bytes]:
+    """Open a file that is read in few large steps, and so needs no buffer."""
+    return open(path, "rb", buffering=0)  # noqa: PTH123 - a Path for each message would cost more than reading it

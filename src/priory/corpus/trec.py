@@ -7,27 +7,25 @@ A line is a label, one space, and a path that starts from the folder the index i
 first space is the path. One line is one message, whatever its file looks like inside.
 """
 
+import os
+import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from priory.corpus import mbox
-from priory.corpus.error import CorpusError, explained
+from priory.corpus.error import CorpusError, told
+from priory.corpus.raw import opened
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of an index: the label, the path as it is written there, and where that is."""
+class Entry(NamedTuple):
+    """One line of an index: the label, the path as it is written there and as it is reached from here, and the line."""
 
     label: str
     name: str
-    index: Path
+    path: str
+    listed_in: str
     line_number: int
-
-    @property
-    def path(self) -> Path:
-        """The message's file, as it can be reached from where the index was named."""
-        return self.index.parent / self.name
 
 
 def entries(index: Path) -> Iterator[Entry]:
@@ -40,28 +38,46 @@ def entries(index: Path) -> Iterator[Entry]:
     ...     [(entry.label, entry.name) for entry in entries(path)]
     [('spam', 'data/you won.eml'), ('ham', 'data/lunch.eml')]
     """
+    name = str(index)
     # utf-8-sig: the mark that Windows editors put first must not become part of a label.
     with index.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield parsed(line.rstrip("\r\n"), index, number)
+                yield parsed(line.rstrip("\r\n"), name, number)
 
 
-def parsed(line: str, index: Path, line_number: int) -> Entry:
+def parsed(line: str, index: str, line_number: int) -> Entry:
     """Return the entry on a line, or raise if it has none."""
     label, _, name = line.partition(" ")
     if not (label.isprintable() and label and name):
         found = ascii(line[:60])
         advice = "correct or delete this line"
         raise CorpusError(f"{index}:{line_number}: expected a label, a space and a path, found {found}; {advice}")
-    return Entry(label, name, index, line_number)
+    path = os.path.join(os.path.dirname(index), name.removeprefix("./"))  # noqa: PTH118, PTH120 - quicker than a Path
+    return Entry(label, name, path, index, line_number)
 
 
 def load(entry: Entry) -> bytes:
-    """Read the message of an entry."""
-    path = entry.path
-    if not path.is_file():
-        where = f"{entry.index}:{entry.line_number}"
-        raise CorpusError(f"{where}: there is no file {path}; restore it or delete this line")
-    with explained(path), path.open("rb") as stream:
-        return mbox.only(stream)
+    """Return the message of an entry."""
+    [(_, raw)] = read(entry.path, entry.listed_in, entry.line_number)
+    return raw
+
+
+def read(path: str, listed_in: str, line_number: int) -> list[tuple[str, bytes]]:
+    """Return source and raw bytes of the message that a line lists."""
+    try:
+        if is_file(path):
+            with opened(path) as stream:
+                return [(path, mbox.only(stream))]
+    except OSError as error:
+        raise told(error, path) from error
+    advice = "restore it or delete this line"
+    raise CorpusError(f"{listed_in}:{line_number}: there is no file {path}; {advice}")
+
+
+def is_file(path: str) -> bool:
+    """Tell whether there is a file, and no folder or pipe."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False

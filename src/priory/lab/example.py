@@ -7,15 +7,12 @@ can be judged on its owner's mail long after the messages were deleted.
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from itertools import islice
 from typing import Final, TypeAlias
-
-from joblib.externals.loky import get_reusable_executor
 
 from priory.corpus import Labelled
 from priory.features import Features, Spec, unpacked
@@ -23,6 +20,7 @@ from priory.filter import Prepared, prepared
 from priory.journal import Journal
 from priory.lab.splits.threads import HEADERS
 from priory.message import Message, parse
+from priory.workers import Workers
 
 CHUNK: Final = 64  #: messages that go to another process together
 MOST_HEADER: Final = 4000  #: characters of a header that are kept
@@ -85,20 +83,14 @@ def _time(message: Message) -> float:
 
 def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: int) -> Iterator[tuple[Labelled, _Read]]:
     """Let other processes read what comes next, a bounded number of messages ahead."""
-    rest = iter(mail)
-    under_way: deque[tuple[list[Labelled], Future[list[_Read]]]] = deque()
-    pool = get_reusable_executor(jobs)  # Python's own would start anew, and run the caller's script once more
-    try:
-        while True:
-            while len(under_way) < 3 * jobs and (chunk := list(islice(rest, CHUNK))):
-                under_way.append((chunk, pool.submit(_read_all, [m.raw for m in chunk], reading)))
-            if not under_way:
-                return
-            chunk, future = under_way.popleft()
-            yield from zip(chunk, future.result(), strict=True)
-    finally:
-        pool.shutdown(kill_workers=True)  # joblib would take it for one of its own
+    under_way: deque[list[Labelled]] = deque()
 
+    def batches() -> Iterator[list[bytes]]:
+        rest = iter(mail)
+        while chunk := list(islice(rest, CHUNK)):
+            under_way.append(chunk)
+            yield [message.raw for message in chunk]
 
-def _read_all(raws: list[bytes], reading: "partial[_Read]") -> list[_Read]:
-    return [reading(raw) for raw in raws]
+    with Workers(jobs, lambda: nullcontext(lambda raws: [reading(raw) for raw in raws])) as workers:
+        for read in workers.ordered(batches()):
+            yield from zip(under_way.popleft(), read, strict=True)

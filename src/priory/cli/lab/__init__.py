@@ -15,6 +15,7 @@ app = typer.Typer(
     name="lab",
     help="The workbench: judge the filter, or any classifier, honestly, and look at the result.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="markdown",
 )
 

@@ -1,0 +1,200 @@
+"""Much mail on several cores: other processes read it, and the results are those of one core, in the same order.
+
+Checking is done by the others altogether; each has the filter open for itself. Learning is counting, in order, by this
+process alone; the others read, parse, and draw the features. Whatever can be is read where it is needed: files are sent
+to another process by name; what passes by as a stream, such as an mbox, by its bytes.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
+from priory.corpus.error import explained
+from priory.features import KINDS, Features, Spec, packed
+from priory.filter import Filter, Options, Prepared, prepare
+from priory.kernels import Buckets
+from priory.verdict import Verdict
+from priory.workers import Workers
+
+MOST_PARTS: Final = 64  #: that go to another process together
+MOST_BYTES: Final = 512 * 1024  #: of mail that go to another process together, or in one file that is sent by its name
+Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
+_Plain: TypeAlias = tuple[Any, ...]  # a Part as it is sent: a named tuple takes longer
+
+
+class Told(NamedTuple):
+    """What was said about some messages, as text, and why nothing could be said about the last, if so."""
+
+    text: str
+    n_messages: int
+    reason: str
+
+
+@contextmanager
+def checked(
+    mail: Corpus, home: Path, options: Options, tell: Callable[[Verdict, str], str], jobs: int = 1
+) -> Iterator[Iterator[Told]]:
+    """Check mail with the filter of a home; what is told of each message is the same on any number of cores.
+
+    Nothing of the home is open in this process if there are others: an open database must not be taken into a fork.
+
+    >>> import tempfile
+    >>> from priory.corpus import read
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     _ = Path(home, "lunch.eml").write_bytes(b"Subject: lunch?")
+    ...     mail = read(Path(home, "lunch.eml"), "")
+    ...     with checked(mail, Path(home), Options(), lambda verdict, source: verdict.label) as told:
+    ...         list(told)
+    [Told(text='unsure', n_messages=1, reason='no ham and no spam has been learned yet')]
+    """
+    if jobs == 1:
+        with Filter.open(home, options) as filter_:
+            yield (_told(filter_, [message], tell) for message in mail)
+    else:
+        with Workers(jobs, lambda: _checking(home, options, tell)) as workers:
+            yield _in_order(workers, mail)
+
+
+@contextmanager
+def read_ahead(mail: Corpus, spec: Spec, jobs: int = 1) -> Iterator[Iterator[Lesson]]:
+    """Read mail for `Filter.learn_many`, on so many cores beside this one.
+
+    >>> import tempfile
+    >>> from priory.corpus import read
+    >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+    ...     _ = Path(home, "lunch.eml").write_bytes(b"Subject: lunch?")
+    ...     with read_ahead(read(Path(home, "lunch.eml"), "ham"), filter.spec, jobs=2) as lessons:
+    ...         [learned.outcome for group in filter.learn_many(lessons) for learned in group]
+    ['learned']
+    """
+    if jobs == 1:
+        yield ((message.raw, message.label, message.source) for message in mail)
+    else:
+        with Workers(jobs, lambda: nullcontext(_on_parts(lambda found: _read(found, spec)))) as workers:
+            yield (lesson for read in _in_order(workers, mail) for lesson in read.lessons())
+
+
+@contextmanager
+def _checking(
+    home: Path, options: Options, tell: Callable[[Verdict, str], str]
+) -> Iterator[Callable[[list[_Plain]], "_Done"]]:
+    with Filter.open(home, options) as filter_:
+        yield _on_parts(lambda found: _told(filter_, found, tell))
+
+
+def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, str], str]) -> Told:
+    texts, reason = [], ""
+    for message in found:
+        verdict = filter_.check(message.raw)
+        texts.append(tell(verdict, message.source))
+        reason = verdict.reason
+    return Told("".join(texts), len(texts), reason)
+
+
+class _Read(NamedTuple):
+    """What was read of some messages, in few objects, as many small ones take long to send."""
+
+    messages: list[tuple[bytes, str, bytes, str, str]]  #: digest, sender, packed features, label, source
+    buckets: Buckets  #: of all messages, one after the other
+    offsets: NDArray[np.int64]
+
+    def lessons(self) -> Iterator[Lesson]:
+        """Yield them one by one."""
+        start = 0
+        every = self.offsets.reshape(-1, len(KINDS) + 1)
+        for (digest, sender, blob, label, source), offsets in zip(self.messages, every, strict=True):
+            end = start + int(offsets[-1])
+            yield Prepared(digest, sender, Features(self.buckets[start:end], offsets, ()), blob), label, source
+            start = end
+
+
+def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
+    read, buckets, offsets = [], [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+    for message in found:
+        digest, sender, features, _ = prepare(message.raw, spec)
+        read.append((digest, sender, packed(features, spec.bits), message.label, message.source))
+        buckets.append(features.buckets)
+        offsets.append(features.offsets)
+    return _Read(read, np.concatenate(buckets), np.concatenate(offsets))
+
+
+class _Done(NamedTuple):
+    """What a worker made of some parts of a corpus, as far as they could be read."""
+
+    value: Any
+    passed_over: list[str]
+    error: CorpusError | None
+
+
+def _on_parts(work: Callable[[Iterator[Labelled]], Any]) -> Callable[[list[_Plain]], _Done]:
+    """Return what a worker does with parts: the work on their messages, until one cannot be read."""
+
+    def done(parts: list[_Plain]) -> _Done:
+        passed_over: list[str] = []
+        errors: list[CorpusError] = []
+
+        def found() -> Iterator[Labelled]:
+            try:
+                yield from messages((Part(*part) for part in parts), passed_over)
+            except CorpusError as error:
+                errors.append(error)
+
+        return _Done(work(found()), passed_over, errors[0] if errors else None)
+
+    return done
+
+
+def _in_order(workers: "Workers[list[_Plain], _Done]", mail: Corpus) -> Iterator[Any]:
+    parts, passed_over = mail.parts()
+    for done in workers.ordered(_batches(parts)):
+        passed_over += done.passed_over
+        yield done.value
+        if done.error:
+            raise done.error
+
+
+def _batches(parts: Iterable[Part]) -> Iterator[list[_Plain]]:
+    """Put parts together that are sent together; what comes before one that cannot be read is sent.
+
+    The last batch may be empty: where there is no mail, the home is opened nevertheless.
+    """
+    batch: list[_Plain] = []
+    n_bytes = 0
+    try:
+        for part in _to_send(parts):
+            batch.append(tuple(part))
+            n_bytes += len(part.where[1] or b"") if part.reader is _given else 0
+            if len(batch) == MOST_PARTS or n_bytes >= MOST_BYTES:
+                yield batch
+                batch, n_bytes = [], 0
+    except CorpusError:
+        yield batch
+        raise
+    yield batch
+
+
+def _to_send(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield parts that can be read elsewhere; of those that cannot, the messages."""
+    for part in parts:
+        if part.holds == "message" or (part.holds == "file" and _is_small(part.where[0])):
+            yield part
+        else:
+            with explained(part.name):
+                yield from (Part(part.label, part.name, _given, (source, raw)) for source, raw in part.read())
+
+
+def _is_small(path: str) -> bool:
+    try:
+        return os.stat(path).st_size <= MOST_BYTES  # noqa: PTH116 - a Path for each message would cost too much
+    except OSError:
+        return True  # who reads it will say what is wrong
+
+
+def _given(source: str, raw: bytes | None) -> list[tuple[str, bytes | None]]:
+    return [(source, raw)]

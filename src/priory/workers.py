@@ -1,0 +1,274 @@
+"""Other processes that work ahead of this one: results in order, never too many, and no process outlives its use.
+
+A worker is a fork of this process with two pipes: batches in, results out. A fork is ready in a few milliseconds, where
+a new interpreter takes a hundred, and needs nothing sent but the batches. It must not touch what its parent has open
+and could change, a database above all; so `start` is entered in the worker, to open there what the work needs.
+
+Large arrays in a result are written from where they are to where they will be, without a copy on the way.
+
+A worker whose parent is gone, however it went, reads the end of its batches, and ends. Ctrl-C is the parent's to hear.
+"""
+
+import os
+import pickle
+import select
+import signal
+import struct
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, suppress
+from fcntl import F_SETPIPE_SZ, fcntl
+from itertools import accumulate
+from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar
+
+import numpy as np
+
+AHEAD: Final = 3  #: batches that are under way for each worker
+PIPE_BYTES: Final = 1024 * 1024
+_SIZE_BYTES: Final = 8
+
+_Start: TypeAlias = Callable[[], AbstractContextManager[Callable[[Any], Any]]]
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+
+
+class WorkerError(Exception):
+    """A worker ended before its work was done; the text says how, and what to do."""
+
+
+class Workers(Generic[Batch, Result]):
+    """So many processes that each do the same work on one batch after the other.
+
+    >>> from contextlib import nullcontext
+    >>> with Workers(2, lambda: nullcontext(sorted)) as workers:
+    ...     list(workers.ordered([[3, 1, 2], [5, 4]]))
+    [[1, 2, 3], [4, 5]]
+    """
+
+    def __init__(self, jobs: int, start: Callable[[], AbstractContextManager[Callable[[Batch], Result]]]) -> None:
+        self._crew: list[_Worker] = []
+        try:
+            for _ in range(jobs):
+                self._crew.append(_Worker(start, self._crew))
+        except BaseException:
+            self.end()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_how: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End all workers; what they have not handed over is lost."""
+        for worker in self._crew:
+            worker.end()
+
+    def ordered(self, batches: Iterable[Batch]) -> Iterator[Result]:
+        """Yield the result of each batch, in their order; batches are taken no further ahead than is useful.
+
+        What goes wrong, in a worker or with the batches, is raised after the results of all that came before.
+        """
+        rest = iter(batches)
+        turns: deque[_Worker] = deque()  # whose result comes next
+        wrong: Exception | None = None
+        is_end = False
+        while True:
+            while not is_end and len(turns) < AHEAD * len(self._crew):
+                try:
+                    batch = next(rest)
+                except StopIteration:
+                    is_end = True
+                except Exception as error:  # noqa: BLE001 - it has to wait for its turn
+                    is_end, wrong = True, error
+                else:
+                    turns.append(self._idlest())
+                    turns[-1].take(batch)
+            if not turns:
+                break
+            worker = turns.popleft()
+            while not worker.done:
+                if worker.is_gone:
+                    raise WorkerError(f"{worker.end()}; start again to go on")
+                self._exchange()
+            yield worker.done.popleft().result()
+        if wrong is not None:
+            raise wrong
+
+    def _idlest(self) -> "_Worker":
+        return min(self._crew, key=lambda worker: (worker.is_gone, worker.n_under_way))
+
+    def _exchange(self) -> None:
+        """Wait until there is something to read or room to write, and do so."""
+        ready = select.poll()
+        for worker in self._crew:
+            if not worker.is_gone:
+                ready.register(worker.results, select.POLLIN)
+                if worker.unsent:
+                    ready.register(worker.batches, select.POLLOUT)
+        able = {descriptor for descriptor, _ in ready.poll()}
+        for worker in self._crew:
+            if worker.batches in able:
+                worker.send()
+            if worker.results in able:
+                worker.receive()
+
+
+class _Done:
+    """A result, or what was raised instead."""
+
+    def __init__(self, value: Any, error: Exception | None = None) -> None:
+        self.value = value
+        self.error = error
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class _Worker:
+    """One process, as its parent sees it."""
+
+    def __init__(self, start: _Start, others: "list[_Worker]") -> None:
+        theirs_in, self.batches = os.pipe()
+        self.results, theirs_out = os.pipe()
+        self.unsent: deque[memoryview] = deque()
+        self.done: deque[_Done] = deque()
+        self.n_under_way = 0
+        self.is_gone = False
+        self._size = bytearray(_SIZE_BYTES)
+        self._arriving: memoryview | None = None
+        self._missing = memoryview(self._size)
+        for end in (theirs_in, theirs_out):
+            with suppress(OSError):  # a smaller pipe only waits more often
+                fcntl(end, F_SETPIPE_SZ, PIPE_BYTES)
+        for end in (self.batches, self.results):
+            os.set_blocking(end, False)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child has learned to ignore it
+        try:
+            self._process: int | None = os.fork()
+            if self._process == 0:
+                ours = [
+                    self.batches,
+                    self.results,
+                    *(end for other in others for end in (other.batches, other.results)),
+                ]
+                _live(start, theirs_in, theirs_out, ours)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(theirs_in)
+            os.close(theirs_out)
+
+    def take(self, batch: object) -> None:
+        self.n_under_way += 1
+        self.unsent += _pieces(batch)
+        self.send()
+
+    def send(self) -> None:
+        try:
+            while self.unsent:
+                self.unsent[0] = self.unsent[0][os.write(self.batches, self.unsent[0]) :]
+                if not self.unsent[0]:
+                    self.unsent.popleft()
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self.is_gone = True
+
+    def receive(self) -> None:
+        """Read all that is there: sizes and what they announce, in turn."""
+        try:
+            while n_read := os.readv(self.results, [self._missing]):
+                self._missing = self._missing[n_read:]
+                if not self._missing:
+                    self._arrived()
+        except BlockingIOError:
+            return
+        self.is_gone = True
+
+    def _arrived(self) -> None:
+        if self._arriving is None:
+            self._arriving = np.empty(int.from_bytes(self._size, "little"), np.uint8).data
+            self._missing = self._arriving
+        else:
+            self.done.append(_unpacked(self._arriving))
+            self.n_under_way -= 1
+            self._arriving, self._missing = None, memoryview(self._size)
+
+    def end(self) -> str:
+        """Let go of the process and wait for its end; return what became of it."""
+        if self._process is None:
+            return "a worker process has ended"
+        os.close(self.batches)
+        os.close(self.results)
+        if self.n_under_way and not self.is_gone:
+            os.kill(self._process, signal.SIGKILL)  # it has nothing to lose; one that waits for work ends by itself
+        _, status = os.waitpid(self._process, 0)
+        self._process, self.is_gone = None, True
+        code = os.waitstatus_to_exitcode(status)
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        return f"a worker process {how}"
+
+
+def _live(start: _Start, batches: int, results: int, ours: list[int]) -> NoReturn:
+    """What the child does, all its life; it never returns into what its parent was doing."""
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for end in ours:
+            os.close(end)
+        _serve(start, batches, results)
+        status = 0
+    except BrokenPipeError:  # the parent has ended
+        status = 0
+    except BaseException:  # noqa: BLE001 - the traceback is all that can be saved
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _serve(start: _Start, batches: int, results: int) -> None:
+    work: Callable[[Any], Any] | None = None
+    with ExitStack() as opened:
+        requests = opened.enter_context(open(batches, "rb"))
+        while size := requests.read(_SIZE_BYTES):
+            try:
+                batch = _unpacked(memoryview(requests.read(int.from_bytes(size, "little"))))
+                work = work or opened.enter_context(start())
+                done = _Done(work(batch))
+            except Exception as error:  # noqa: BLE001 - it is the parent's to raise
+                error.add_note(f"in a worker:\n{traceback.format_exc()}")
+                done = _Done(None, error)
+            for piece in _pieces(done):
+                left = piece
+                while left:
+                    left = left[os.write(results, left) :]
+
+
+def _pieces(thing: object) -> list[memoryview]:
+    """Return something as bytes, in pieces: the size of all; the thing without its arrays; these; and their sizes.
+
+    >>> with_size = b"".join(_pieces([b"ham", "spam"]))
+    >>> _unpacked(memoryview(with_size)[_SIZE_BYTES:])
+    [b'ham', 'spam']
+    """
+    arrays: list[pickle.PickleBuffer] = []
+    plain = pickle.dumps(thing, 5, buffer_callback=arrays.append)
+    pieces = [memoryview(plain), *(array.raw() for array in arrays)]
+    sizes = struct.pack(f"<{len(pieces) + 1}Q", *map(len, pieces), len(pieces))
+    total = sum(map(len, pieces)) + len(sizes)
+    return [memoryview(total.to_bytes(_SIZE_BYTES, "little")), *(piece for piece in pieces if piece), memoryview(sizes)]
+
+
+def _unpacked(whole: memoryview) -> Any:
+    """Return the thing again; its arrays lie where its bytes are."""
+    (n_pieces,) = struct.unpack("<Q", whole[-_SIZE_BYTES:])
+    sizes = struct.unpack(f"<{n_pieces}Q", whole[-(n_pieces + 1) * _SIZE_BYTES : -_SIZE_BYTES])
+    ends = list(accumulate(sizes))
+    plain, *arrays = (whole[end - size : end] for size, end in zip(sizes, ends, strict=True))
+    return pickle.loads(plain, buffers=arrays)  # noqa: S301 - from a process of ours
