@@ -110,7 +110,7 @@ class _Read(NamedTuple):
         every = self.offsets.reshape(-1, len(KINDS) + 1)
         for (digest, sender, blob, label, source), offsets in zip(self.messages, every, strict=True):
             end = start + int(offsets[-1])
-            yield Prepared(digest, sender, Features(self.buckets[start:end], offsets, ()), blob), label, source
+            yield Prepared(digest, sender, Features(self.buckets[start:end], offsets), blob), label, source
             start = end
 
 
