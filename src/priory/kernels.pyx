@@ -302,6 +302,14 @@ cpdef int fit_cells(const int32_t[:, ::1] cells, Py_ssize_t n_cells) except -1:
     return 0
 
 
+def log_counts(double[::1] table, Py_ssize_t first, double smoothing):
+    """Fill a table of logarithms from `first` on with those that `terms` would compute: log(c + β) for the count c."""
+    cdef Py_ssize_t count
+    with nogil:
+        for count in range(max(first, 0), table.shape[0]):
+            table[count] = log(<uint64_t> count + smoothing)
+
+
 def terms(
     const uint32_t[:, ::1] rows,
     Py_ssize_t labels,

@@ -118,6 +118,18 @@ def test_counts_beyond_the_table_of_logarithms_are_computed() -> None:
     assert found == pytest.approx(math.log(term(counts, 3, 1, Fraction(1))), abs=1e-12)
 
 
+def test_how_much_was_learned_makes_no_difference_to_the_logarithm_of_a_count() -> None:
+    """The larger a filter, the more logarithms it keeps; they are those that a smaller one computes, bit for bit."""
+    counts = Counts.empty(bits=14, n_labels=2)
+    counts.table[:, 0], counts.table[:, 1] = np.arange(1 << 14), np.arange(1 << 14)[::-1] * 15
+    buckets, offsets = np.arange(1 << 14, dtype=np.uint32), np.array([0, 1 << 14])
+    found = []
+    for n in (2000, 200_000):
+        counts.totals[:] = n  # as many of each: nothing else depends on it
+        found.append(PresenceBayes((1.0,)).terms(buckets, offsets, counts, 1).tobytes())
+    assert found[0] == found[1]
+
+
 def test_a_message_with_a_million_features_has_a_finite_score() -> None:
     counts = Counts.empty(bits=20, n_labels=2)
     every = np.arange(1 << 20, dtype=np.uint32)

@@ -28,13 +28,25 @@ from numpy.typing import NDArray
 from priory.bayes.correction import UNIT
 from priory.bayes.counts import Counts, contrast_of
 from priory.bayes.smoothing import log_pseudo
-from priory.kernels import Buckets, terms
+from priory.kernels import Buckets, log_counts, terms
 
 
 @lru_cache(maxsize=8)
-def _log_table(smoothing: float) -> NDArray[np.float64]:
-    """Logarithms of the small counts, which are nearly all there are."""
-    return log_pseudo(np.arange(4096), smoothing)
+def _log_table(smoothing: float, bits: int) -> NDArray[np.float64]:
+    """Logarithms of the counts below 2^bits: to look them up takes less time than to compute them."""
+    small = log_pseudo(np.arange(4096), smoothing)
+    table = np.concatenate([small, np.empty((1 << bits) - len(small))])
+    log_counts(table, len(small), smoothing)
+    return table
+
+
+def _log_bits(n_messages: int) -> int:
+    """How large the table should be: as large as any count, within limits, 2 MB and a millisecond to fill it.
+
+    >>> _log_bits(100), _log_bits(50_000), _log_bits(5_000_000)
+    (12, 16, 18)
+    """
+    return min(max(n_messages.bit_length(), 12), 18)
 
 
 @lru_cache(maxsize=8)
@@ -77,9 +89,10 @@ class PresenceBayes:
         array([0.        , 0.54930614])
         """
         totals: list[int] = counts.totals.tolist()
-        shift = _shift(totals[label], sum(totals) - totals[label], self.smoothing)
+        n = sum(totals)
+        logs, shift = _log_table(self.smoothing, _log_bits(n)), _shift(totals[label], n - totals[label], self.smoothing)
         contrast, sign = contrast_of(label, counts.n_labels)
         return terms(
             counts.rows, counts.n_labels, buckets, offsets, *_per_group(self.weights, self.damping),
-            _log_table(self.smoothing), self.smoothing, label, contrast, shift, sign * self.rate / UNIT,
+            logs, self.smoothing, label, contrast, shift, sign * self.rate / UNIT,
         )  # fmt: skip
