@@ -43,8 +43,12 @@ SHOWN = {
     "learn: score, journal, counts (after features)": ("learn",),
     "all of learn, from the file": ("read", "prepare", "learn"),
 }
-_MANGLED = re.compile(r"__pyx_(?:pw|f)_(\w+)")
-_FUNCTION = re.compile(r"^\s*([\d,]+) \([ \d.]+%\)\s+\S*?:(\S+)", re.MULTILINE)
+#: A line of callgrind_annotate for a function that Cython made: its count, its name and the module it was built into.
+_FUNCTION = re.compile(
+    r"^\s*([\d,]+) \([ \d.]+%\)\s+\S*?:(?:__pyx_fuse_\d+)?__pyx_(?:pw|f)_(\w+)\S*"
+    r" \[\S*?/(priory/\S*?)\.\S*\]",
+    re.MULTILINE,
+)
 
 
 def stage(name: str, index: Path, home: str, n: int) -> tuple[Callable[[Any], object], Iterable[Any]]:
@@ -162,28 +166,28 @@ def _inclusive(name: str, index: Path, folder: Path, n_all: int, n_done: int) ->
     annotate = ["callgrind_annotate", "--inclusive=yes", "--threshold=100", str(out)]
     said = subprocess.run(annotate, check=True, capture_output=True, text=True).stdout
     counts: Counter[str] = Counter()
-    for count, function in _FUNCTION.findall(said):
-        mangled = _MANGLED.match(function)
-        if mangled and (readable := demangled(mangled[1])).startswith("priory."):
-            counts[readable] = max(counts[readable], int(count.replace(",", "")))
+    for count, mangled, module in _FUNCTION.findall(said):
+        name = f"{module.replace('/', '.')}.{demangled(mangled, module)}"
+        counts[name] = max(counts[name], int(count.replace(",", "")))
     return counts
 
 
-def demangled(name: str) -> str:
-    """Return the name that a function has in its source.
+def demangled(name: str, module: str) -> str:
+    """Return the name that a function has in its source, from the class on.
 
-    >>> demangled("6priory_8features_7hashing_6Tokens_1__init__"), demangled("6priory_7kernels_3pack")
-    ('priory.features.hashing.Tokens.__init__', 'priory.kernels.pack')
+    >>> demangled("6priory_8features_7hashing_6Tokens_1__init__", "priory/features/hashing")
+    'Tokens.__init__'
     """
     parts = []
-    while found := re.match(r"(\d+)", name):
-        start, length = len(found[1]), int(found[1])
-        part, rest = name[start : start + length], name[start + length :]
+    while found := re.match(r"\d+", name):
+        start, end = found.end(), found.end() + int(found[0])
+        part, rest = name[start:end], name[end:]
         if part.startswith("_") or not rest.startswith("_"):
             break
         parts.append(part)
         name = rest[1:]
-    return ".".join([*parts, re.sub(r"^\d+", "", name)])
+    known = set(module.split("/"))
+    return ".".join([*(part for part in parts if part not in known), re.sub(r"^\d+", "", name)])
 
 
 def _command(name: str, index: Path, folder: Path, n_all: int, n_done: int) -> list[str]:
