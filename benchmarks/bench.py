@@ -180,6 +180,9 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
     trec07p()
+    # Some programs are started in the folder of the mail, and must load the same Priory there.
+    if paths := os.environ.get("PYTHONPATH"):
+        os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
     with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder, contextlib.ExitStack() as stack:
         bench = Bench(QUICK if said.quick else FULL, Path(folder), said.quick, stack, peers.install_missing())
         try:
