@@ -67,6 +67,7 @@ class Bench:
 
     size: Size
     folder: Path
+    json: Path
     quick: bool
     open_until_end: contextlib.ExitStack
     missing: dict[str, str] = field(default_factory=dict)
@@ -102,10 +103,14 @@ class Bench:
         return growth.grow(self.size.learned, self.folder, progressed)
 
     def add(self, table: Table, figures: object) -> None:
-        """Show a part, and keep it."""
+        """Show a part, and keep it, whatever becomes of the next."""
         self.tables.append(table)
         self.figures[table.name] = figures
         print(table.as_text(), flush=True)
+        self.json.parent.mkdir(parents=True, exist_ok=True)
+        tables = {each.name: asdict(each) for each in self.tables}
+        found = {"machine": machine(), "figures": self.figures, "tables": tables}
+        self.json.write_text(json.dumps(found, indent=2) + "\n")
 
     def run_bulk(self, acts: list[str]) -> None:
         """Run learn and check in rounds; checking alone learns once."""
@@ -184,19 +189,14 @@ def main() -> None:
     if paths := os.environ.get("PYTHONPATH"):
         os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
     with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder, contextlib.ExitStack() as stack:
-        bench = Bench(QUICK if said.quick else FULL, Path(folder), said.quick, stack, peers.install_missing())
+        size = QUICK if said.quick else FULL
+        bench = Bench(size, Path(folder), said.json, said.quick, stack, peers.install_missing())
         try:
             bench.run(said.parts or list(PARTS))
         except FailedError as error:
             sys.exit(str(error))
     if overview := summary(bench.figures):
-        bench.tables.append(overview)
-        print(overview.as_text())
-    said.json.parent.mkdir(parents=True, exist_ok=True)
-    tables = {table.name: asdict(table) for table in bench.tables}
-    said.json.write_text(
-        json.dumps({"machine": machine(), "figures": bench.figures, "tables": tables}, indent=2) + "\n"
-    )
+        bench.add(overview, None)
     progressed(f"figures written to {said.json}")
     if said.write:
         for path in fill_documents(bench.tables):
