@@ -17,7 +17,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -69,7 +69,6 @@ class Bench:
     folder: Path
     json: Path
     quick: bool
-    open_until_end: contextlib.ExitStack
     missing: dict[str, str] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     figures: dict[str, object] = field(default_factory=dict)
@@ -80,22 +79,6 @@ class Bench:
         mail = trec07p()
         progressed(f"reading {mail.read_once() / 1e6:,.0f} MB")
         return mail
-
-    @cached_property
-    def bulk(self) -> Bulk:
-        """All filters that are there; the ones that are not are named."""
-        every = self.size.every
-        several = [peers.Priory()]
-        several += [peers.Priory(jobs=2)] if peers.has_jobs() else []
-        several += [
-            peers.Bogofilter(name) for name in ("bogofilter-bdb", "bogofilter-sqlite") if name not in self.missing
-        ]
-        several += [peers.SpamProbe(every)] if "spamprobe" not in self.missing else []
-        several += [peers.SpamAssassin(every)] if "sa-learn" not in self.missing else []
-        if not {"rspamd", "redis-server"} & self.missing.keys():
-            progressed("starting rspamd")
-            several.append(self.open_until_end.enter_context(rspamd.running(self.folder / "rspamd", every)))
-        return Bulk(several, self.mail, self.size.n, self.folder)
 
     @cached_property
     def homes(self) -> dict[int, Path]:
@@ -112,16 +95,33 @@ class Bench:
         found = {"machine": machine(), "figures": self.figures, "tables": tables}
         self.json.write_text(json.dumps(found, indent=2) + "\n")
 
+    @contextlib.contextmanager
+    def filters(self) -> Iterator[list[peers.Peer]]:
+        """All filters that are there, Priory first."""
+        every, missing = self.size.every, self.missing
+        several: list[peers.Peer] = [peers.Priory()]
+        several += [peers.Priory(jobs=2)] if peers.has_jobs() else []
+        several += [peers.Bogofilter(name) for name in ("bogofilter-bdb", "bogofilter-sqlite") if name not in missing]
+        several += [peers.SpamProbe(every)] if "spamprobe" not in missing else []
+        several += [peers.SpamAssassin(every)] if "sa-learn" not in missing else []
+        if {"rspamd", "redis-server"} & missing.keys():
+            yield several
+            return
+        progressed("starting rspamd")
+        with rspamd.running(self.folder / "rspamd", every) as running:
+            yield [*several, running]
+
     def run_bulk(self, acts: list[str]) -> None:
         """Run learn and check in rounds; checking alone learns once."""
-        bulk = self.bulk
-        for turn in range(self.size.rounds):
-            if "learn" in acts or turn == 0:
-                progressed(f"learn, round {turn + 1} of {self.size.rounds}")
-                bulk.learn()
-            if "check" in acts:
-                progressed(f"check, round {turn + 1} of {self.size.rounds}")
-                bulk.check()
+        with self.filters() as filters:
+            bulk = Bulk(filters, self.mail, self.size.n, self.folder)
+            for turn in range(self.size.rounds):
+                if "learn" in acts or turn == 0:
+                    progressed(f"learn, round {turn + 1} of {self.size.rounds}")
+                    bulk.learn()
+                if "check" in acts:
+                    progressed(f"check, round {turn + 1} of {self.size.rounds}")
+                    bulk.check()
         if "check" in acts:
             bulk.compare_jobs()
         if "learn" in acts and self.size.whole:
@@ -133,9 +133,7 @@ class Bench:
     def _notes(self) -> list[str]:
         """Say which rows are missing, and why."""
         notes = [f"Without {program}: {remedy}" for program, remedy in self.missing.items()]
-        if not any(isinstance(peer, peers.Priory) and peer.jobs > 1 for peer in self.bulk.peers):
-            notes.append("Without the rows for two cores: this Priory has no --jobs.")
-        return notes
+        return notes if peers.has_jobs() else [*notes, "Without the rows for two cores: this Priory has no --jobs."]
 
     def run(self, parts: list[str]) -> None:
         """Run the parts that are asked for, in their order."""
@@ -188,9 +186,9 @@ def main() -> None:
     # Some programs are started in the folder of the mail, and must load the same Priory there.
     if paths := os.environ.get("PYTHONPATH"):
         os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
-    with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder:
         size = QUICK if said.quick else FULL
-        bench = Bench(size, Path(folder), said.json, said.quick, stack, peers.install_missing())
+        bench = Bench(size, Path(folder), said.json, said.quick, peers.install_missing())
         try:
             bench.run(said.parts or list(PARTS))
         except FailedError as error:

@@ -30,7 +30,7 @@ classifier "bayes" {{
 }}
 """
 _TICKS = os.sysconf("SC_CLK_TCK")
-_PATIENCE_S = 120.0  #: its first start compiles its list of domains
+_PATIENCE_S = 300.0  #: its first start compiles its list of domains
 
 
 class Rspamd:
