@@ -18,7 +18,7 @@ from counting import CountingError, instructions_of_each, made_with
 
 COMMITTED = Path(__file__).with_suffix(".json")
 REFRESH = "python benchmarks/instructions.py --refresh"
-MESSAGES = 250
+MESSAGES = 150
 TOLERANCE = 0.10
 
 
