@@ -4,20 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*/*.pyx src/priory/*/*.pxd)
 
-.PHONY: demo test bench clean chromium
+.PHONY: demo test bench clean chromium valgrind
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
 
-test: $(VENV)/.developer chromium
+test: $(VENV)/.developer chromium valgrind
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: $(VENV)/.developer
-	$(BIN)/python benchmarks/pipeline.py
+bench: $(VENV)/.bench valgrind
+	$(BIN)/python benchmarks/bench.py
 
 clean:
 	rm -rf $(VENV) build src/*.egg-info $(wildcard src/priory/*.c src/priory/*/*.c src/priory/*.so src/priory/*/*.so)
@@ -29,11 +29,12 @@ $(VENV)/bin/python:
 	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The page of a report is tested in a real browser; without one those tests are skipped.
-chromium:
-	@command -v chromium >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install chromium; } \
-	  || echo "make: Chromium is missing, so pages are not tested; as root: apt-get install chromium" >&2
+# The page of a report is tested in a real browser, the speed by counting instructions; without them those tests are
+# skipped.
+chromium valgrind:
+	@command -v $@ >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install $@; } \
+	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $@" >&2
 
 $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install -q --disable-pip-version-check -e .
@@ -42,3 +43,7 @@ $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 $(VENV)/.developer: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.user
+
+$(VENV)/.bench: $(VENV)/.developer
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev,bench]'
+	@touch $@

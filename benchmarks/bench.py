@@ -1,0 +1,205 @@
+"""All figures of speed in one run: Priory beside the filters that people use, alone as it grows, and stage by stage.
+
+    export PRIORY_CORPORA=~/.cache/priory-corpora
+    make bench                                           # everything
+    python benchmarks/bench.py check one --quick         # some parts, with less mail
+    python benchmarks/bench.py --write                   # everything, filled into docs/performance.md and README.md
+
+Tables go to standard output, all figures to one JSON file, progress to standard error. docs/performance.md says what
+the rows mean.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import beside
+import growth
+import peers
+import rspamd
+import single
+import stages
+from bulk import Bulk
+from mail import Mail, trec07p
+from priory import __version__
+from report import ROOT, Table, fill_documents
+from rounds import FailedError
+from summary import summary
+
+PARTS = ("learn", "check", "one", "open", "growth", "stages", "functions", "toolkit")
+JSON = ROOT / "build" / "bench.json"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    n: int  #: messages that are learned, and as many that are checked
+    every: int  #: the slow peers have every n-th of them
+    rounds: int
+    single_rounds: int
+    learned: tuple[int, ...]  #: sizes of the growing filter
+    growth_rounds: int
+    whole: bool  #: learn the whole corpus, too
+
+
+FULL = Size(18_855, 20, 5, 31, (1_000, 10_000, 100_000, 1_000_000), 15, True)
+QUICK = Size(3_000, 30, 3, 11, (1_000, 10_000), 7, False)
+
+
+def progressed(text: str) -> None:
+    """Say how far we are."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+
+@dataclass
+class Bench:
+    """The parts, in the folder they share, and what they found."""
+
+    size: Size
+    folder: Path
+    json: Path
+    quick: bool
+    missing: dict[str, str] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    figures: dict[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def mail(self) -> Mail:
+        """The corpus, read once so that no filter waits for the disk more than another."""
+        mail = trec07p()
+        progressed(f"reading {mail.read_once() / 1e6:,.0f} MB")
+        return mail
+
+    @cached_property
+    def homes(self) -> dict[int, Path]:
+        """Filters that have learned more and more."""
+        return growth.grow(self.size.learned, self.folder, progressed)
+
+    def add(self, table: Table, figures: object) -> None:
+        """Show a part, and keep it, whatever becomes of the next."""
+        self.tables.append(table)
+        self.figures[table.name] = figures
+        print(table.as_text(), flush=True)
+        self.json.parent.mkdir(parents=True, exist_ok=True)
+        tables = {each.name: asdict(each) for each in self.tables}
+        found = {"machine": machine(), "figures": self.figures, "tables": tables}
+        self.json.write_text(json.dumps(found, indent=2) + "\n")
+
+    @contextlib.contextmanager
+    def filters(self) -> Iterator[list[peers.Peer]]:
+        """All filters that are there, Priory first."""
+        every, missing = self.size.every, self.missing
+        several: list[peers.Peer] = [peers.Priory()]
+        several += [peers.Priory(jobs=2)] if peers.has_jobs() else []
+        several += [peers.Bogofilter(name) for name in ("bogofilter-bdb", "bogofilter-sqlite") if name not in missing]
+        several += [peers.SpamProbe(every)] if "spamprobe" not in missing else []
+        several += [peers.SpamAssassin(every)] if "sa-learn" not in missing else []
+        if {"rspamd", "redis-server"} & missing.keys():
+            yield several
+            return
+        progressed("starting rspamd")
+        with rspamd.running(self.folder / "rspamd", every) as running:
+            yield [*several, running]
+
+    def run_bulk(self, acts: list[str]) -> None:
+        """Run learn and check in rounds; checking alone learns once."""
+        with self.filters() as filters:
+            bulk = Bulk(filters, self.mail, self.size.n, self.folder)
+            for turn in range(self.size.rounds):
+                if "learn" in acts or turn == 0:
+                    progressed(f"learn, round {turn + 1} of {self.size.rounds}")
+                    bulk.learn()
+                if "check" in acts:
+                    progressed(f"check, round {turn + 1} of {self.size.rounds}")
+                    bulk.check()
+        if "check" in acts:
+            bulk.compare_jobs()
+        if "learn" in acts and self.size.whole:
+            progressed("learn, the whole corpus")
+            bulk.learn_all()
+        for act in acts:
+            self.add(bulk.table(act, self._notes()), {**bulk.figures(act), "whole": bulk.whole})
+
+    def _notes(self) -> list[str]:
+        """Say which rows are missing, and why."""
+        notes = [f"Without {program}: {remedy}" for program, remedy in self.missing.items()]
+        return notes if peers.has_jobs() else [*notes, "Without the rows for two cores: this Priory has no --jobs."]
+
+    def run(self, parts: list[str]) -> None:
+        """Run the parts that are asked for, in their order."""
+        acts = [act for act in ("learn", "check") if act in parts]
+        if acts:
+            self.run_bulk(acts)
+        others: dict[str, Callable[[], tuple[Table, object]]] = {
+            "one": lambda: single.measured(self.mail, self.folder, self.size.single_rounds, set(self.missing)),
+            "open": lambda: growth.opening(self.homes, self.size.growth_rounds, self.folder),
+            "growth": lambda: growth.growth(self.homes, self.size.growth_rounds),
+            "stages": lambda: stages.measured(self.folder, self.quick),
+            "functions": lambda: stages.functions_in_check(self.folder, self.quick),
+            "toolkit": lambda: beside.measured(self.folder, self.quick),
+        }
+        for part, measure in others.items():
+            if part in parts:
+                progressed(part)
+                self.add(*measure())
+
+
+def machine() -> dict[str, object]:
+    """Return where and with what this was measured."""
+    named = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    processor = named[0].partition(":")[2].strip() if named else platform.processor()
+    python = platform.python_version()
+    return {
+        "cores": os.cpu_count(),
+        "processor": processor,
+        "python": python,
+        "priory": __version__,
+        **peers.versions(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)}; all of them if none is named"
+    )
+    parser.add_argument("--quick", action="store_true", help="less mail and fewer rounds: a few minutes")
+    parser.add_argument(
+        "--json", type=Path, default=JSON, help=f"where the figures go; {JSON.relative_to(ROOT)} if not named"
+    )
+    parser.add_argument("--write", action="store_true", help="fill the tables into docs/performance.md and README.md")
+    said = parser.parse_args()
+    unknown = set(said.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    trec07p()
+    # Some programs are started in the folder of the mail, and must load the same Priory there.
+    if paths := os.environ.get("PYTHONPATH"):
+        os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
+    with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder:
+        size = QUICK if said.quick else FULL
+        bench = Bench(size, Path(folder), said.json, said.quick, peers.install_missing())
+        try:
+            bench.run(said.parts or list(PARTS))
+        except FailedError as error:
+            sys.exit(str(error))
+    if overview := summary(bench.figures):
+        bench.add(overview, None)
+    progressed(f"figures written to {said.json}")
+    if said.write:
+        for path in fill_documents(bench.tables):
+            progressed(f"tables written to {path}")
+
+
+if __name__ == "__main__":
+    main()

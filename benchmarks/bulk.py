@@ -1,0 +1,164 @@
+"""Many messages: learn the first half of trec07p, check the other half, in rounds in which all filters take turns.
+
+Every filter starts from nothing and is timed from the start of its program to its end. The slow ones have every n-th
+of the same messages. Ratios are taken within a round, per message.
+"""
+
+import shutil
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from mail import Mail
+from peers import Peer, Priory, stats
+from priory.features import VERSION
+from priory.filter import Filter
+from priory.journal import Journal
+from report import Table, between
+from rounds import FailedError, Run, ratios, spread
+
+REFERENCE = "bogofilter-bdb"
+_HEAD_BYTES = 4096  #: of a snapshot, which name its journal
+
+
+@dataclass
+class Bulk:
+    """The filters, their mail, and what each has taken in each round."""
+
+    peers: Sequence[Peer]
+    mail: Mail
+    n: int
+    folder: Path
+    runs: dict[tuple[str, str], list[Run]] = field(default_factory=lambda: defaultdict(list))
+    whole: dict[str, float] = field(default_factory=dict)
+
+    def learned(self, peer: Peer) -> Mail:
+        """Return what a filter learns."""
+        return self.mail[: self.n : peer.every]
+
+    def checked(self, peer: Peer) -> Mail:
+        """Return what a filter checks."""
+        return self.mail[self.n : 2 * self.n : peer.every]
+
+    def home(self, peer: Peer) -> Path:
+        """Return where a filter keeps what it has learned."""
+        return self.folder / peer.name.replace(" ", "-").replace(",", "")
+
+    def learn(self) -> None:
+        """Let every filter learn once, from nothing."""
+        for peer in self.peers:
+            shutil.rmtree(self.home(peer), ignore_errors=True)
+            self.runs[peer.name, "learn"].append(peer.learn(self.learned(peer), self.home(peer)))
+
+    def check(self) -> None:
+        """Let every filter check once, with what it has learned."""
+        for peer in self.peers:
+            self.runs[peer.name, "check"].append(peer.check(self.checked(peer), self.home(peer)))
+
+    def learn_all(self) -> None:
+        """Let Priory learn the whole corpus, once: for its memory and its journal."""
+        home = self.folder / "whole"
+        done = Priory().learn(self.mail, home)
+        n = len(self.mail)
+        self.whole = {
+            "n": n,
+            "seconds": done.seconds,
+            "peak_mb": done.peak_mb,
+            "journal_bytes_per_message": Priory().store_bytes(home) / n,
+        }
+
+    def compare_jobs(self) -> None:
+        """Raise unless several processes printed, learned and counted the same as one."""
+        one, *several = (peer for peer in self.peers if isinstance(peer, Priory))
+        for peer in several:
+            differing = differences(self.home(one), self.home(peer))
+            if differing:
+                raise FailedError(f"{peer.name} and {one.name} differ in: {', '.join(differing)}")
+
+    def figures(self, act: str) -> dict[str, dict[str, object]]:
+        """Return the figures of every filter."""
+        times = {peer.name: self._seconds_per_message(peer, act) for peer in self.peers}
+        return {peer.name: self._figures(peer, act, times) for peer in self.peers}
+
+    def _figures(self, peer: Peer, act: str, times: dict[str, list[float]]) -> dict[str, object]:
+        runs, mail = self.runs[peer.name, act], self._mail(peer, act)
+        own = times[peer.name]
+        middle = spread(own).median
+        return {
+            "n": len(mail),
+            "messages_per_s": spread(1 / seconds for seconds in own).as_dict(),
+            "mb_per_s": mail.size_bytes / len(mail) / middle / 1e6,
+            "cpu_ms": spread(1000 * each.cpu_seconds / len(mail) for each in runs).median,
+            "peak_mb": max(each.peak_mb for each in runs),
+            "store_bytes": peer.store_bytes(self.home(peer)),
+            "store_bytes_per_message": peer.store_bytes(self.home(peer)) / len(self.learned(peer)),
+            "times_as_fast_as": {other: ratios(own, times[other]).as_dict() for other in times},
+        }
+
+    def _seconds_per_message(self, peer: Peer, act: str) -> list[float]:
+        return [each.seconds / len(self._mail(peer, act)) for each in self.runs[peer.name, act]]
+
+    def _mail(self, peer: Peer, act: str) -> Mail:
+        return self.learned(peer) if act == "learn" else self.checked(peer)
+
+    def table(self, act: str, notes: Sequence[str]) -> Table:
+        """Return the figures of every filter as a table."""
+        columns = ["messages", "messages/s", "MB/s", "CPU ms", "peak MB"]
+        columns += ["store MB", "bytes/message"] if act == "learn" else []
+        columns += ["Priory is so many times as fast", f"faster than {REFERENCE}"]
+        times = {peer.name: self._seconds_per_message(peer, act) for peer in self.peers}
+        rows = [self._row(peer, act, times) for peer in self.peers]
+        if act == "learn" and self.whole:
+            notes = [*notes, _said(self.whole)]
+        return Table(act, f"Bulk {act}, trec07p", ["", *columns], rows, notes)
+
+    def _row(self, peer: Peer, act: str, times: dict[str, list[float]]) -> list[str]:
+        own, figures = times[peer.name], self._figures(peer, act, times)
+        row = [peer.name, f"{figures['n']:,}", between(spread(1 / seconds for seconds in own), 0)]
+        row += [f"{figures['mb_per_s']:.1f}", f"{figures['cpu_ms']:.2f}", f"{figures['peak_mb']:.0f}"]
+        if act == "learn":
+            row += [f"{figures['store_bytes'] / 1e6:.1f}", f"{figures['store_bytes_per_message']:,.0f}"]
+        row += ["" if peer.name == "Priory" else between(ratios(times["Priory"], own))]
+        return [*row, between(ratios(own, times[REFERENCE])) if REFERENCE in times and peer.name != REFERENCE else ""]
+
+
+def _said(whole: dict[str, float]) -> str:
+    return (
+        f"All {whole['n']:,} messages, learned once by Priory: {whole['seconds']:.1f} s, peak memory "
+        f"{whole['peak_mb']:.0f} MB, {whole['journal_bytes_per_message']:,.0f} bytes of journal per message."
+    )
+
+
+def differences(one: Path, other: Path) -> list[str]:
+    """Return in what two homes of Priory differ that should be bit for bit the same."""
+    same = {
+        "what check prints": _bytes(Priory().verdicts(one)) == _bytes(Priory().verdicts(other)),
+        "stats": stats(one) == stats(other),
+        "lessons": _lessons(one) == _lessons(other),
+        "counts": all(map(np.array_equal, _counts(one), _counts(other))),
+        "the counts file": _bytes(one / "counts", _HEAD_BYTES) == _bytes(other / "counts", _HEAD_BYTES),
+    }
+    return [what for what, is_same in same.items() if not is_same]
+
+
+def _bytes(path: Path, after: int = 0) -> bytes:
+    return path.read_bytes()[after:] if path.exists() else b""
+
+
+def _lessons(home: Path) -> list[object]:
+    """Return the rows of a journal but for the time at which they were written."""
+    journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+    try:
+        return [replace(lesson, time=0.0) for lesson in journal.lessons()]
+    finally:
+        journal.close()
+
+
+def _counts(home: Path) -> list[np.ndarray]:
+    with Filter.open(home) as filter_:
+        filter_.stats()
+        counts = filter_.counts
+        return [np.array(each) for each in (counts.table, counts.corrections, counts.totals, counts.held_out)]

@@ -1,0 +1,230 @@
+"""The filters that are measured side by side, each in the quickest way its own programs offer for many messages.
+
+Each of them learns a `Mail` into a folder and checks another with what the folder holds. What they need is installed
+from Debian's packages where we are root, and named where we are not.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mail import Mail
+from rounds import Run, run
+
+PRIORY = str(Path(sys.executable).with_name("priory"))
+PACKAGES = {
+    "bogofilter-bdb": "bogofilter-bdb",
+    "bogofilter-sqlite": "bogofilter-sqlite",
+    "spamprobe": "spamprobe",
+    "sa-learn": "spamassassin",
+    "rspamd": "rspamd",
+    "redis-server": "redis-server",
+}
+_SPAMASSASSIN = """\
+loadplugin Mail::SpamAssassin::Plugin::Check
+loadplugin Mail::SpamAssassin::Plugin::Bayes
+include /usr/share/spamassassin/20_aux_tlds.cf
+use_bayes 1
+bayes_auto_learn 0
+bayes_auto_expire 0
+bayes_min_ham_num 1
+bayes_min_spam_num 1
+dns_available no
+body BAYES_HAM eval:check_bayes('0.00', '0.50')
+body BAYES_SPAM eval:check_bayes('0.50', '1.01')
+"""
+
+
+class Peer(Protocol):
+    """A filter as it is measured."""
+
+    name: str
+    every: int  #: 1 if it is quick enough for all messages, n if it has every n-th of them
+
+    def learn(self, mail: Mail, home: Path) -> Run: ...
+
+    def check(self, mail: Mail, home: Path) -> Run: ...
+
+    def store_bytes(self, home: Path) -> int: ...
+
+
+def folder_bytes(home: Path) -> int:
+    """Return what a folder takes on disk."""
+    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+
+
+@dataclass(frozen=True)
+class Priory:
+    """Priory by its commands, with one process or several."""
+
+    jobs: int = 1
+    every: int = 1
+
+    @property
+    def name(self) -> str:
+        return "Priory" if self.jobs == 1 else f"Priory --jobs {self.jobs}"
+
+    @property
+    def _jobs(self) -> list[str]:
+        return [] if self.jobs == 1 else ["--jobs", str(self.jobs)]
+
+    def learn(self, mail: Mail, home: Path) -> Run:
+        index = mail.write_index(home.with_suffix(".index"))
+        return run([PRIORY, "learn", "--index", str(index), "--home", str(home), *self._jobs])
+
+    def check(self, mail: Mail, home: Path) -> Run:
+        command = [PRIORY, "check", "--home", str(home), *self._jobs, *mail.names()]
+        return run(command, stdout=self.verdicts(home), cwd=mail.folder)
+
+    def verdicts(self, home: Path) -> Path:
+        """Return where the lines are that the last check printed."""
+        return home.with_suffix(".verdicts")
+
+    def store_bytes(self, home: Path) -> int:
+        return (home / "journal.sqlite").stat().st_size
+
+
+@dataclass(frozen=True)
+class Bogofilter:
+    """bogofilter with one of its stores, given a list of files."""
+
+    program: str
+    every: int = 1
+
+    @property
+    def name(self) -> str:
+        return self.program
+
+    def learn(self, mail: Mail, home: Path) -> Run:
+        home.mkdir()
+        lists = [mail.write_list(home.with_suffix(f".{label}"), label) for label in ("ham", "spam")]
+        ham, spam = (
+            run([self.program, "-d", str(home), flag, "-b"], stdin=paths)
+            for flag, paths in zip(("-n", "-s"), lists, strict=True)
+        )
+        return ham + spam
+
+    def check(self, mail: Mail, home: Path) -> Run:
+        paths = mail.write_list(home.with_suffix(".list"))
+        command = [self.program, "-d", str(home), "-T", "-b"]
+        return run(command, stdin=paths, stdout=home.with_suffix(".verdicts"), answers=(0, 1, 2))
+
+    def store_bytes(self, home: Path) -> int:
+        return folder_bytes(home)
+
+
+@dataclass(frozen=True)
+class SpamProbe:
+    """SpamProbe, given many files at once."""
+
+    every: int
+    name: str = "SpamProbe"
+
+    def learn(self, mail: Mail, home: Path) -> Run:
+        home.mkdir()
+        run(["spamprobe", "-d", str(home), "create-db"])
+        ham, spam = (
+            run(["spamprobe", "-d", str(home), act, *mail.names(label)], cwd=mail.folder)
+            for act, label in (("good", "ham"), ("spam", "spam"))
+        )
+        return ham + spam
+
+    def check(self, mail: Mail, home: Path) -> Run:
+        command = ["spamprobe", "-d", str(home), "score", *mail.names()]
+        return run(command, cwd=mail.folder, stdout=home.with_suffix(".verdicts"))
+
+    def store_bytes(self, home: Path) -> int:
+        return folder_bytes(home)
+
+
+@dataclass(frozen=True)
+class SpamAssassin:
+    """SpamAssassin's Bayes alone: no other rules, no network; checking many messages in one process."""
+
+    every: int
+    name: str = "SpamAssassin Bayes"
+
+    @staticmethod
+    def write_rules(home: Path) -> Path:
+        """Write the only rules that it has to apply."""
+        rules = home / "rules"
+        rules.mkdir(parents=True)
+        (rules / "bayes.cf").write_text(_SPAMASSASSIN)
+        return rules
+
+    @staticmethod
+    def options(home: Path) -> list[str]:
+        """Return how its programs are told to use these rules alone."""
+        rules = home / "rules"
+        return ["--siteconfigpath", str(rules), "--configpath", str(rules), "--prefspath", os.devnull, "-L"]
+
+    def learn(self, mail: Mail, home: Path) -> Run:
+        self.write_rules(home)
+        store = home / "store"
+        store.mkdir()
+        lists = [mail.write_list(home / label, label) for label in ("ham", "spam")]
+        ham, spam = (
+            run(
+                ["sa-learn", *self.options(home), "--dbpath", str(store / "bayes"), f"--{paths.name}", "-f", str(paths)]
+            )
+            for paths in lists
+        )
+        return ham + spam
+
+    def check(self, mail: Mail, home: Path) -> Run:
+        paths = mail.write_list(home / "list")
+        program = Path(__file__).with_name("mass_check.pl")
+        command = ["perl", str(program), str(home / "rules"), str(home / "store" / "bayes")]
+        return run(command, stdin=paths, stdout=home / "verdicts")
+
+    def store_bytes(self, home: Path) -> int:
+        return folder_bytes(home / "store")
+
+
+def install_missing() -> dict[str, str]:
+    """Install the peers that are missing, if we may; return how to get those that still are."""
+    missing = _missing()
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "-y", "--no-install-recommends", *missing.values()]):
+            subprocess.run(["apt-get", "-q", *command], env=environment, stdout=sys.stderr, check=False)
+        missing = _missing()
+    return {program: f"apt-get install {package}" for program, package in missing.items()}
+
+
+def _missing() -> dict[str, str]:
+    return {program: package for program, package in PACKAGES.items() if not shutil.which(program)}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the peers' packages."""
+    command = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n", *PACKAGES.values()]
+    if not shutil.which(command[0]):
+        return {}
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return dict(line.split() for line in said.splitlines() if len(line.split()) == 2)
+
+
+def has_jobs() -> bool:
+    """Tell whether this Priory can use several processes."""
+    return all("--jobs" in _help(command) for command in ("check", "learn"))
+
+
+def _help(command: str) -> str:
+    environment = {**os.environ, "TERMINAL_WIDTH": "200", "NO_COLOR": "1"}
+    return subprocess.run(
+        [PRIORY, command, "--help"], capture_output=True, text=True, env=environment, check=True
+    ).stdout
+
+
+def stats(home: Path) -> dict[str, object]:
+    """Return what a Priory says it has learned, without where that is."""
+    said = subprocess.run([PRIORY, "stats", "--json", "--home", str(home)], capture_output=True, check=True)
+    figures = json.loads(said.stdout)
+    del figures["home"]
+    return figures

@@ -1,0 +1,83 @@
+"""Tables of figures: on the terminal, and in documents between marks, which the next run fills anew.
+
+<!-- bench:NAME -->
+…
+<!-- /bench:NAME -->
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rounds import Spread
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = (ROOT / "docs/performance.md", ROOT / "README.md")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under columns, the first of which names the row; what is to be said about them stands below."""
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+    def as_text(self) -> str:
+        """Return the table for a terminal."""
+        lines = [self.columns, *self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
+        text = ["  ".join(_aligned(line, widths)).rstrip() for line in lines]
+        return "\n".join(["", self.title, "", *text, *self.notes])
+
+    def as_markdown(self) -> str:
+        """Return the table for a document."""
+        rule = ["---", *["---:"] * (len(self.columns) - 1)]
+        lines = [f"| {' | '.join(line)} |" for line in (self.columns, rule, *self.rows)]
+        notes = [f"\n{note}" for note in self.notes]
+        return "\n".join([f"{self.title}:", "", *lines, *notes])
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [line[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+
+
+def between(spread: Spread, digits: int = 2) -> str:
+    """Write a middle with its ends.
+
+    >>> between(Spread(2.0, 1.5, 2.25), 1)
+    '2.0 (1.5 to 2.2)'
+    """
+    return f"{spread.median:,.{digits}f} ({spread.low:,.{digits}f} to {spread.high:,.{digits}f})"
+
+
+def filled(document: str, table: Table) -> str:
+    """Return a document with the table between its marks; without such marks, as it was.
+
+    >>> print(filled("<!-- bench:a -->\\n?\\n<!-- /bench:a -->", Table("a", "Speed", ["", "ms"], [["check", "1"]])))
+    <!-- bench:a -->
+    Speed:
+    <BLANKLINE>
+    |  | ms |
+    | --- | ---: |
+    | check | 1 |
+    <!-- /bench:a -->
+    """
+    marks = rf"(<!-- bench:{table.name} -->\n).*?(<!-- /bench:{table.name} -->)"
+    return re.sub(marks, lambda found: f"{found[1]}{table.as_markdown()}\n{found[2]}", document, flags=re.DOTALL)
+
+
+def fill_documents(tables: Sequence[Table]) -> list[Path]:
+    """Write the tables into the documents that have a place for them; return those that changed."""
+    changed = []
+    for path in DOCUMENTS:
+        before = after = path.read_text()
+        for table in tables:
+            after = filled(after, table)
+        if after != before:
+            path.write_text(after)
+            changed.append(path)
+    return changed

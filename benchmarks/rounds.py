@@ -1,0 +1,84 @@
+"""Times whole processes from start to end, in turns, so that a busy machine is busy for all of them alike."""
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+LAUNCH = Path(__file__).with_name("launch.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a process took, its children included; its memory is that of the largest of them."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
+
+    def __add__(self, other: "Run") -> "Run":
+        """Return what one after the other took."""
+        peak_mb = max(self.peak_mb, other.peak_mb)
+        return Run(self.seconds + other.seconds, self.cpu_seconds + other.cpu_seconds, peak_mb)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The middle of several figures, and the least and the greatest."""
+
+    median: float
+    low: float
+    high: float
+
+    def as_dict(self) -> dict[str, float]:
+        """Return it as JSON has it."""
+        return asdict(self)
+
+
+class FailedError(Exception):
+    """A program that is measured failed; the text has what it said."""
+
+
+def run(
+    command: Sequence[str],
+    *,
+    stdin: Path | None = None,
+    stdout: Path | None = None,
+    cwd: Path | None = None,
+    answers: Sequence[int] = (0,),
+) -> Run:
+    """Run a command and return what it took; `answers` are the exit codes that are no failure."""
+    reading, writing = os.pipe()
+    launched = [sys.executable, "-I", "-S", str(LAUNCH), str(writing), *command]
+    with (stdin or Path(os.devnull)).open("rb") as given, (stdout or Path(os.devnull)).open("wb") as said:
+        done = subprocess.run(
+            launched, stdin=given, stdout=said, stderr=subprocess.PIPE, cwd=cwd, pass_fds=[writing], check=False
+        )
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        figures = [float(figure) for figure in pipe.read().split()]
+    if not figures or figures[3] not in answers:
+        raise FailedError(f"{' '.join(command)[:200]} failed:\n{done.stderr.decode()[-2000:]}")
+    return Run(figures[0], figures[1], figures[2] / 1024)
+
+
+def spread(figures: Iterable[float]) -> Spread:
+    """Return the middle and the ends.
+
+    >>> spread([3.0, 1.0, 2.0])
+    Spread(median=2.0, low=1.0, high=3.0)
+    """
+    figures = list(figures)
+    return Spread(statistics.median(figures), min(figures), max(figures))
+
+
+def ratios(these: Sequence[float], those: Sequence[float]) -> Spread:
+    """Return how many times as large those are as these, each compared within its own round.
+
+    >>> ratios([1.0, 2.0, 4.0], [3.0, 4.0, 12.0])
+    Spread(median=3.0, low=2.0, high=3.0)
+    """
+    return spread(that / this for this, that in zip(these, those, strict=True))
