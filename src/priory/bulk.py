@@ -55,7 +55,7 @@ def checked(
     """
     if jobs == 1:
         with Filter.open(home, options) as filter_:
-            yield (_told(filter_, [message], tell) for message in mail)
+            yield (_told(filter_, some, tell) for some in _together(mail))
     else:
         with Workers(jobs, lambda: _checking(home, options, tell)) as workers:
             yield _in_order(workers, mail)
@@ -89,12 +89,27 @@ def _checking(
 
 
 def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, str], str]) -> Told:
-    texts, reason = [], ""
-    for message in found:
-        verdict = filter_.check(message.raw)
-        texts.append(tell(verdict, message.source))
-        reason = verdict.reason
-    return Told("".join(texts), len(texts), reason)
+    messages = list(found)
+    verdicts = list(filter_.check_many([message.raw for message in messages]))
+    text = "".join(map(tell, verdicts, [message.source for message in messages]))
+    return Told(text, len(verdicts), verdicts[-1].reason if verdicts else "")
+
+
+def _together(mail: Corpus) -> Iterator[list[Labelled]]:
+    """Put messages together that are checked together; what comes before one that cannot be read is checked."""
+    some: list[Labelled] = []
+    n_bytes = 0
+    try:
+        for message in mail:
+            some.append(message)
+            n_bytes += len(message.raw)
+            if len(some) == MOST_PARTS or n_bytes >= MOST_BYTES:
+                yield some
+                some, n_bytes = [], 0
+    except CorpusError:
+        yield some
+        raise
+    yield some
 
 
 class _Read(NamedTuple):

@@ -171,14 +171,26 @@ class Filter:
 
     def check(self, message: bytes | Prepared) -> Verdict:
         """Return what is to be said about a message."""
-        read = self._read(message)
-        return self._verdict(read, self._scores(read.features))
+        (verdict,) = self.check_many([message])
+        return verdict
+
+    def check_many(self, messages: Iterable[bytes | Prepared]) -> Iterator[Verdict]:
+        """Yield what is to be said about each message; who has many gives some at a time.
+
+        All are read, then judged: one after the other would cost a quarter more, as each of the two drives the other
+        from the processor's caches.
+        """
+        read = [self._read(message) for message in messages]
+        self._memory.view.refresh()
+        for each in read:
+            yield self._verdict(each, self._scores(each.features))
 
     def explain(self, raw: bytes) -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
         from priory.explanation import Explanation, coloured  # noqa: PLC0415 - a quick start where no one asks why
 
         read = self.prepare(raw)
+        self._memory.view.refresh()
         scores = self._scores(read.features)
         verdict = self._verdict(read, scores)
         about = scores[self.options.labels.index(verdict.about)]
@@ -248,7 +260,6 @@ class Filter:
         return lesson, Features(features.buckets, features.offsets)
 
     def _scores(self, features: Features) -> list[Score]:
-        self._memory.view.refresh()
         if self._missing():
             n = len(self.options.labels)
             return [Score.of(math.log(1 / (n - 1)), np.zeros(len(features)))] * n

@@ -43,7 +43,7 @@ class Kind(NamedTuple):
     total: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Claim:
     """How far a message is of one label and not of the others: `prior + Σ term = log_odds`."""
 
@@ -63,7 +63,7 @@ class Claim:
         return self.list_evidence()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verdict:
     """What is said about a message. `log_odds`, `prior` and `evidence` are those of the label `about`."""
 

@@ -144,5 +144,5 @@ def test_whatever_is_said_nothing_else_is_cheaper(data: st.DataObject, k: int) -
 
 @given(p=PROBABILITY)
 def test_as_many_probabilities_as_labels_are_needed(p: Fraction) -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="1 probabilities for 2 labels"):
         decide([p], Costs())

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from operator import mul
 from typing import Final
 
 UNSURE: Final = "unsure"
@@ -31,11 +32,11 @@ class Costs:
         >>> Costs().expected([0.5, 0.5])
         {'ham': 5.0, 'spam': 50.0, 'unsure': 4}
         """
-        said = {
-            label: sum(cost * p for cost, p in zip(row, probabilities, strict=True))
-            for label, row in zip(self.labels, self.matrix, strict=True)
-        }
-        return {**said, UNSURE: self.unsure}
+        if len(probabilities) != len(self.labels):
+            raise ValueError(f"{len(probabilities)} probabilities for {len(self.labels)} labels")
+        said = {label: sum(map(mul, row, probabilities)) for label, row in zip(self.labels, self.matrix, strict=True)}
+        said[UNSURE] = self.unsure
+        return said
 
 
 def decide(probabilities: Sequence[float], costs: Costs) -> str:
@@ -51,7 +52,8 @@ def decide(probabilities: Sequence[float], costs: Costs) -> str:
 
 def cheapest(expected: Mapping[str, float]) -> str:
     """Return what has the least expected cost; of equals *unsure*, then the label that is named first."""
-    return min(expected, key=lambda said: (expected[said], said != UNSURE))
+    least = min(expected.values())
+    return UNSURE if expected[UNSURE] == least else next(said for said, cost in expected.items() if cost == least)
 
 
 def thresholds(costs: Costs) -> Mapping[str, float]:
