@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from priory.corpus import LARGEST_MESSAGE, mbox, read
+from priory.corpus.raw import file_bytes
 
 TWO = b"From ann@example.org Mon Jan  1 09:00:00 2024\nSubject: lunch?\n\nAt noon.\n\nFrom bob\nSubject: yes\n"
 
@@ -86,8 +87,8 @@ def test_a_file_shorter_than_the_word_from_is_a_message():
 
 
 def test_the_only_message_of_a_file_is_not_split():
-    assert mbox.only(io.BytesIO(b"From a\nSubject: x\n\n>From b\n\nFrom c\n\n")) == b"Subject: x\n\nFrom b\n\nFrom c\n"
-    assert mbox.only(io.BytesIO(b"Subject: x\n\n>From b\n\n")) == b"Subject: x\n\n>From b\n\n"
+    assert mbox.only(b"From a\nSubject: x\n\n>From b\n\nFrom c\n\n") == b"Subject: x\n\nFrom b\n\nFrom c\n"
+    assert mbox.only(b"Subject: x\n\n>From b\n\n") == b"Subject: x\n\n>From b\n\n"
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
@@ -134,4 +135,4 @@ def test_what_is_beyond_the_largest_message_is_cut_off(tmp_path: Path):
     assert sizes[0] == LARGEST_MESSAGE
     assert LARGEST_MESSAGE - 10 <= sizes[1] <= LARGEST_MESSAGE
     assert sizes[2:] == [len(b"Subject: yes\n")]
-    assert mbox.only(io.BytesIO(large)) == large[:LARGEST_MESSAGE]
+    assert file_bytes(str(tmp_path / "1.eml")) == large[:LARGEST_MESSAGE]

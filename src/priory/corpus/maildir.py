@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from priory.corpus.raw import opened, whole
+from priory.corpus.raw import file_bytes
 
 
 def is_maildir(folder: str) -> bool:
@@ -65,5 +65,4 @@ def unique(name: str) -> str:
 
 def load(path: str) -> tuple[str, bytes]:
     """Read one message file."""
-    with opened(path) as stream:
-        return path, whole(stream)
+    return path, file_bytes(path) or b""

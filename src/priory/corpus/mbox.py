@@ -58,14 +58,12 @@ def count(stream: IO[bytes], head: bytes = b"") -> int:
     return sum(ends for _, ends in pieces(blocks(head, stream))) if head.startswith(FROM) else int(bool(head))
 
 
-def only(stream: IO[bytes]) -> bytes:
-    r"""Read a file known to be one message: an envelope line is removed, but nothing is split.
+def only(raw: bytes) -> bytes:
+    r"""Return the message of a file known to be one: an envelope line is removed, but nothing is split.
 
-    >>> import io
-    >>> only(io.BytesIO(b"From ann@example.org\nSubject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n"))
+    >>> only(b"From ann@example.org\nSubject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n")
     b'Subject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n'
     """
-    raw = whole(stream)
     return unwrapped(without_last_blank_line(raw)) if raw.startswith(FROM) else raw
 
 

@@ -8,14 +8,13 @@ first space is the path. One line is one message, whatever its file looks like i
 """
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from priory.corpus import mbox
 from priory.corpus.error import CorpusError, told
-from priory.corpus.raw import opened
+from priory.corpus.raw import file_bytes
 
 
 class Entry(NamedTuple):
@@ -67,18 +66,12 @@ def load(entry: Entry) -> bytes:
 def read(path: str, listed_in: str, line_number: int) -> list[tuple[str, bytes]]:
     """Return source and raw bytes of the message that a line lists."""
     try:
-        if is_file(path):
-            with opened(path) as stream:
-                return [(path, mbox.only(stream))]
+        raw = file_bytes(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raw = None
     except OSError as error:
         raise told(error, path) from error
-    advice = "restore it or delete this line"
-    raise CorpusError(f"{listed_in}:{line_number}: there is no file {path}; {advice}")
-
-
-def is_file(path: str) -> bool:
-    """Tell whether there is a file, and no folder or pipe."""
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return False
+    if raw is None:
+        advice = "restore it or delete this line"
+        raise CorpusError(f"{listed_in}:{line_number}: there is no file {path}; {advice}")
+    return [(path, mbox.only(raw))]
