@@ -1,6 +1,7 @@
 """Headers are found, unfolded and decoded as the sender meant them; what filters and mailboxes wrote is not read."""
 
 import base64
+import re
 from pathlib import Path
 
 from hypothesis import given
@@ -104,6 +105,19 @@ def test_the_senders_domain_is_that_of_the_last_address():
     assert domain(b'"service@bank.example" <x@bad.test>') == "bad.test"
     assert domain(b"ann@home.example (Ann)") == "home.example"
     assert domain(b"Ann") == domain(b"") == domain(b"@") == domain(b"<@x>") == domain(b"ann@.") == ""
+
+
+PIECES = st.sampled_from(
+    ["a", "b@", "@", ".", "-", "_", "<", '"', "(", ",", ";", ":", " ", "\t", "A.B", "\x1c", "é", "€"]
+)
+ADDRESS = re.compile(r"(?<=[^\s<>@\"(),;:])@([\w.-]{1,255})")
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_the_senders_domain_is_that_of_a_regular_expression(sender):
+    found = ADDRESS.findall(sender)
+    expected = found[-1].lower().strip(".") if found else ""
+    assert parse(b"From:" + sender.encode() + b"\n\n").sender_domain == expected
 
 
 def test_text_without_headers_is_all_text():

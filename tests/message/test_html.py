@@ -1,9 +1,14 @@
 """What is read of HTML is what a browser would show, and where it would lead."""
 
+from html import unescape
+from html.entities import html5
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from priory.message import Link, parse
-from priory.message.scanner import Scan
+from priory.message.scanner import Scan, unescaped
 
 
 def shown(html: str) -> str:
@@ -145,3 +150,21 @@ def test_a_skeleton_may_be_of_no_length():
     scan = Scan(b"<p>one", 0)
     assert (scan.visible, scan.skeleton, scan.links) == (b"one", b"", [])
     assert Scan(b"", 10).visible == b""
+
+
+ENTITIES = st.one_of(
+    st.sampled_from(["&", "#", "x", ";", " ", "é", "<", "&#", "&#x", "&;", "notit", "amp", "\t", "中" * 20]),
+    st.tuples(st.sampled_from(sorted(html5)), st.integers(1, 34)).map(lambda name: "&" + name[0][: name[1]]),
+    st.tuples(st.sampled_from(["&#%d", "&#x%x", "&#X%X"]), st.integers(0, 0x120000), st.sampled_from(["", ";"])).map(
+        lambda number: number[0] % number[1] + number[2]
+    ),
+)
+
+
+@given(st.lists(ENTITIES, max_size=6).map("".join))
+def test_entities_are_those_of_the_standard_library(text):
+    assert unescaped(text.encode()).decode() == unescape(text)
+
+
+def test_an_entity_of_any_length_is_decoded():
+    assert unescaped(b"&#" + b"9" * 10_000 + b";&#x" + b"0" * 10_000 + b"41;") == "\ufffdA".encode()

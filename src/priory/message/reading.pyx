@@ -8,6 +8,7 @@ import hashlib
 import re
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t
 
 from priory.message.fields cimport Field, Fields
 from priory.message.mime cimport Part, Structure
@@ -22,6 +23,8 @@ MOST_TEXT_BYTES = 256 * 1024  #: decoded text that is read, of all parts togethe
 MOST_SKELETON_BYTES = 8 * 1024
 MOST_LINKS = 500
 
+cdef enum:
+    LONGEST_DOMAIN = 255
 _ADDRESS = re.compile(r"(?<=[^\s<>@\"(),;:])@([\w.-]{1,255})")
 
 
@@ -87,7 +90,7 @@ cdef class Message:
         del self.targets[MOST_LINKS:]
         if len(self.tags) > MOST_SKELETON_BYTES:
             self.tags = _whole_characters(self.tags[:MOST_SKELETON_BYTES])
-        self.sender_domain = _domain(self._value(b"from"))
+        self.sender_domain = _domain(self.own.first(b"from"))
         self.raw = None
 
     cdef str _value(self, bytes name):
@@ -231,10 +234,37 @@ cdef bytes _digest(bytes head, bytes raw, Py_ssize_t start):
     return sha.digest()
 
 
-cdef str _domain(str sender):
+cdef str _domain(const Field* sender):
     """The domain of the last address in a From header: of `Ann <ann@Mail.Example>` it is `mail.example`."""
-    addresses = _ADDRESS.findall(sender)
-    return addresses[-1].lower().strip(".") if addresses else ""
+    cdef Py_ssize_t i = 1, begin = 0, end = 0, at
+    if sender == NULL:
+        return ""
+    text = PyUnicode_DecodeUTF8(<const char*> sender.value, sender.value_length, "replace")
+    if not text.isascii():  # not all that is beyond ASCII is a letter
+        addresses = _ADDRESS.findall(text)
+        return addresses[-1].lower().strip(".") if addresses else ""
+    while i < sender.value_length:
+        if sender.value[i] == 64 and _may_end_name(sender.value[i - 1]):
+            at = i + 1
+            while at < sender.value_length and at - i <= LONGEST_DOMAIN and _is_in_domain(sender.value[at]):
+                at += 1
+            if at > i + 1:
+                begin, end = i + 1, at
+                i = at - 1
+        i += 1
+    return text[begin:end].lower().strip(".")
+
+
+cdef inline bint _may_end_name(uint8_t c) noexcept:
+    """Tell whether what stands before an @ can be the end of a name: no white space, quote, bracket or comma."""
+    return not (
+        c <= 32 and (c == 32 or 9 <= c <= 13 or 28 <= c) or c == 60 or c == 62 or c == 64 or c == 34 or c == 40 or c == 41
+        or c == 44 or c == 59 or c == 58
+    )
+
+
+cdef inline bint _is_in_domain(uint8_t c) noexcept:
+    return 97 <= c | 32 <= 122 or 48 <= c <= 57 or c == 46 or c == 45 or c == 95
 
 
 cdef bytes _whole_characters(bytes text):
