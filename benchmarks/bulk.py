@@ -7,7 +7,7 @@ of the same messages. Ratios are taken within a round, per message.
 import shutil
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +152,7 @@ def _lessons(home: Path) -> list[object]:
     """Return the rows of a journal but for the time at which they were written."""
     journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
     try:
-        return [replace(lesson, time=0.0) for lesson in journal.lessons()]
+        return [lesson._replace(time=0.0) for lesson in journal.lessons()]
     finally:
         journal.close()
 

@@ -40,7 +40,7 @@ class Spec:
             raise ValueError(f"features have 2^1 to 2^{MOST_BITS} buckets, not 2^{self.bits}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Features:
     """The features of a message: distinct buckets in order, kind after kind."""
 

@@ -1,10 +1,19 @@
 from priory.message.fields cimport Fields
 
 
+cdef class Kind:
+    cdef readonly str content_type, encoding, disposition, filename
+    cdef readonly object charset
+    cdef readonly dict parameters
+    cdef readonly bint is_malformed, is_ascii_charset, is_text, is_html, is_multipart
+
+    cdef int _classify(self) except -1
+    cdef Kind as_text(self)
+
+
 cdef class Part:
     cdef readonly Fields fields
-    cdef readonly str content_type, encoding, disposition, filename
-    cdef readonly dict parameters
+    cdef readonly Kind kind
     cdef readonly Py_ssize_t start, end
 
 
@@ -15,6 +24,7 @@ cdef class Structure:
 
     cdef Py_ssize_t _read(self, Py_ssize_t start, Py_ssize_t end, int depth) except -1
     cdef Part _part(self, Fields own, Py_ssize_t start, Py_ssize_t end)
+    cdef Part _leaf(self, Fields own, Kind kind, Py_ssize_t start, Py_ssize_t end)
     cdef int _read_multipart(self, Part part, int depth) except -1
     cdef int _descend(self, Part part, list pieces, int depth) except -1
     cdef list _pieces(self, Py_ssize_t start, Py_ssize_t end, bytes boundary)

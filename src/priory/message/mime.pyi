@@ -8,17 +8,27 @@ MOST_BOUNDARY_LINES: Final = 20_000
 MOST_HEADER_BYTES: Final = 262_144
 MOST_DECODED_BYTES: Final = 33_554_432
 
-class Part:
-    """A leaf of the message: its own header fields, and where its encoded body lies."""
+class Kind:
+    """What the headers of a part say it is."""
 
-    fields: Fields
     content_type: str
     parameters: dict[str, str]
+    charset: str | None
     encoding: str
     disposition: str
     filename: str
+
+class Part:
+    """A leaf of the message: its own header fields, what they say it is, and where its encoded body lies."""
+
+    fields: Fields
+    kind: Kind
     start: int
     end: int
+    @property
+    def content_type(self) -> str: ...
+    @property
+    def parameters(self) -> dict[str, str]: ...
 
 class Structure:
     """All parts of a message, the header fields of the containers on the way to them, and what was wrong."""

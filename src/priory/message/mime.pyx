@@ -14,6 +14,7 @@ from libc.string cimport memchr
 
 from priory.message.fields cimport Fields
 
+from priory.message.charset import is_ascii_charset
 from priory.message.fields import leading_fields_end
 from priory.message.headers import base64_bytes, decoded, parameters
 
@@ -28,24 +29,61 @@ cdef Py_ssize_t _MOST_HEADER_BYTES = MOST_HEADER_BYTES
 cdef dict _DECODERS = {"base64": (base64_bytes, 2), "quoted-printable": (binascii.a2b_qp, 4)}
 """How to decode, and the most encoded bytes that are read for a decoded one."""
 cdef frozenset _PLAIN = frozenset(("", "7bit", "8bit", "binary"))
-_usual_parameters = lru_cache(maxsize=512)(parameters)
+
+
+cdef class Kind:
+    """What the headers of a part say it is; nearly all mail has one of a few kinds, but for those with a boundary."""
+
+    def __init__(self, str content_type, str disposition, str encoding):
+        said, self.parameters = parameters(content_type)
+        self.content_type = said
+        self.is_malformed = False
+        if said.count("/") != 1 or " " in said:
+            self.is_malformed = bool(said)
+            first = said.partition(" ")[0]
+            self.content_type = first if first.count("/") == 1 else "text/plain"
+        self.disposition, named = parameters(disposition)
+        self.filename = decoded(named.get("filename") or self.parameters.get("name") or "")
+        self.encoding = encoding.lower().partition(";")[0].strip()
+        self._classify()
+
+    cdef int _classify(self) except -1:
+        charset = " ".join(self.parameters.get("charset", "").split())
+        self.charset = charset or None
+        self.is_ascii_charset = not charset or is_ascii_charset(charset)
+        self.is_text = self.content_type.startswith("text/")
+        self.is_html = self.content_type == "text/html"
+        self.is_multipart = self.content_type.startswith("multipart/")
+        return 0
+
+    cdef Kind as_text(self):
+        """The same, if it were plain text."""
+        cdef Kind text = Kind("text/plain", "", "")
+        text.encoding, text.disposition, text.filename = self.encoding, self.disposition, self.filename
+        return text
+
+
+_usual_kind = lru_cache(maxsize=512)(Kind)
 
 
 cdef class Part:
-    """A leaf of the message: its own header fields, and where its encoded body lies."""
+    """A leaf of the message: its own header fields, what they say it is, and where its encoded body lies."""
 
-    def __init__(
-        self, Fields fields, str content_type, dict parameters, str encoding, str disposition, str filename,
-        Py_ssize_t start, Py_ssize_t end,
-    ):
+    def __init__(self, Fields fields, Kind kind, Py_ssize_t start, Py_ssize_t end):
         self.fields = fields
-        self.content_type = content_type
-        self.parameters = parameters
-        self.encoding = encoding
-        self.disposition = disposition
-        self.filename = filename
+        self.kind = kind
         self.start = start
         self.end = end
+
+    @property
+    def content_type(self):
+        """What it is."""
+        return self.kind.content_type
+
+    @property
+    def parameters(self):
+        """What its content type says beside."""
+        return self.kind.parameters
 
 
 cdef class Structure:
@@ -70,36 +108,35 @@ cdef class Structure:
             text = leading_fields_end(self.raw, start, block_end)
             body = text if text < block_end else body
         cdef Part part = self._part(own, body, end)
-        if part.content_type.startswith("multipart/"):
+        if part.kind.is_multipart:
             self._read_multipart(part, depth)
-        elif part.content_type == "message/rfc822" and part.encoding not in _DECODERS:
+        elif part.kind.content_type == "message/rfc822" and part.kind.encoding not in _DECODERS:
             self._descend(part, [(body, end)], depth)
         else:
             self.parts.append(part)
         return body
 
     cdef Part _part(self, Fields own, Py_ssize_t start, Py_ssize_t end):
-        cdef str content_type
-        content_type, given = _parameters(own.raw_value(b"content-type"))
-        if content_type.count("/") != 1 or " " in content_type:
-            if content_type:
-                self.defects.append("malformed content type")
-            first = content_type.partition(" ")[0]
-            content_type = first if first.count("/") == 1 else "text/plain"
-        disposition, named = _parameters(own.raw_value(b"content-disposition"))
-        cdef str filename = named.get("filename") or given.get("name") or ""
-        encoding = own.raw_value(b"content-transfer-encoding").lower().partition(";")[0].strip()
-        return Part(own, content_type, given, encoding, disposition, decoded(filename), start, end)
+        cdef str content_type = own.raw_value(b"content-type"), disposition = own.raw_value(b"content-disposition")
+        cdef str encoding = own.raw_value(b"content-transfer-encoding")
+        if len(content_type) + len(disposition) + len(encoding) > 150 or "oundary" in content_type:
+            kind = Kind(content_type, disposition, encoding)
+        else:
+            kind = _usual_kind(content_type, disposition, encoding)
+        return self._leaf(own, kind, start, end)
+
+    cdef Part _leaf(self, Fields own, Kind kind, Py_ssize_t start, Py_ssize_t end):
+        if kind.is_malformed:
+            self.defects.append("malformed content type")
+        return Part(own, kind, start, end)
 
     cdef int _read_multipart(self, Part part, int depth) except -1:
-        line = part.parameters.get("boundary", "").rstrip().encode("latin-1", "replace")
+        line = part.kind.parameters.get("boundary", "").rstrip().encode("latin-1", "replace")
         pieces = self._pieces(part.start, part.end, line) if line else []
         if pieces:
             return self._descend(part, pieces, depth)
         self.defects.append("multipart without parts")
-        self.parts.append(
-            Part(part.fields, "text/plain", {}, part.encoding, part.disposition, part.filename, part.start, part.end)
-        )
+        self.parts.append(Part(part.fields, part.kind.as_text(), part.start, part.end))
         return 0
 
     cdef int _descend(self, Part part, list pieces, int depth) except -1:
@@ -149,11 +186,6 @@ def structure(bytes raw, Py_ssize_t start):
     return Structure(raw, start)
 
 
-cdef tuple _parameters(str value):
-    """The parameters of a value; nearly all mail has one of a few, but for those that name a boundary."""
-    return parameters(value) if len(value) > 100 or "oundary" in value else _usual_parameters(value)
-
-
 cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
     """Return where the header block ends and where the body begins: before and after the first empty line."""
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
@@ -173,8 +205,8 @@ cpdef tuple body(bytes raw, Part part, Py_ssize_t most):
     """Return up to `most` bytes of a part's decoded body, and what was wrong with its encoding."""
     cdef bytes data
     cdef Py_ssize_t longest = 1, stop
-    if part.encoding in _DECODERS:
-        decoder, longest = _DECODERS[part.encoding]
+    if part.kind.encoding in _DECODERS:
+        decoder, longest = _DECODERS[part.kind.encoding]
         stop = part.start + most * longest + 1024
         data = decoder(raw[part.start : min(part.end, stop)])[:most]
     else:
@@ -182,4 +214,4 @@ cpdef tuple body(bytes raw, Part part, Py_ssize_t most):
         data = raw[part.start : min(part.end, part.start + most)]
     if len(data) < most and stop < part.end:
         return data, "transfer encoding out of proportion"
-    return data, None if part.encoding in _PLAIN or part.encoding in _DECODERS else "unknown transfer encoding"
+    return data, None if part.kind.encoding in _PLAIN or part.kind.encoding in _DECODERS else "unknown transfer encoding"

@@ -21,4 +21,4 @@ cdef class Message:
     cdef str _value(self, bytes name)
     cdef int _read_part(self, Part part) except -1
     cdef int _read_text(self, Part part) except -1
-    cdef bytes _shown(self, Part part, bytes source)
+    cdef bytes _shown(self, bytes source, bint is_html)

@@ -11,11 +11,11 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 
 from priory.message.fields cimport Field, Fields
-from priory.message.mime cimport Part, Structure
+from priory.message.mime cimport Kind, Part, Structure
 from priory.message.mime cimport body as body_of
 
 from priory.message import mime
-from priory.message.charset import decode, is_ascii_charset
+from priory.message.charset import decode
 from priory.message.scanner import Scan, plain_links, unescaped, without_invisible
 from priory.message.values import Attachment, Header, Link
 
@@ -99,13 +99,13 @@ cdef class Message:
         return "" if field == NULL else PyUnicode_DecodeUTF8(<const char*> field.value, field.value_length, "replace")
 
     cdef int _read_part(self, Part part) except -1:
-        cdef bint is_text = part.content_type.startswith("text/")
-        if is_text:
+        cdef Kind kind = part.kind
+        if kind.is_text:
             self._read_text(part)
-        if not is_text or part.filename or part.disposition == "attachment":
+        if not kind.is_text or kind.filename or kind.disposition == "attachment":
             data, _ = body_of(self.raw, part, mime.MOST_DECODED_BYTES)
             digest = hashlib.sha256(data).hexdigest()[:32]
-            self.attachments += (Attachment(part.content_type, part.filename, len(data), digest),)
+            self.attachments += (Attachment(kind.content_type, kind.filename, len(data), digest),)
         return 0
 
     cdef int _read_text(self, Part part) except -1:
@@ -116,26 +116,24 @@ cdef class Message:
         if len(data) > room:
             self.defects_found.append("too much text")
             data = _whole_words(data[:room])
-        charset = part.parameters.get("charset")
-        charset = (" ".join(charset.split()) or None) if charset else None
         lie = None
-        if data.isascii() and (charset is None or is_ascii_charset(charset)):
+        if part.kind.is_ascii_charset and data.isascii():
             source = data
         else:
-            text, lie = decode(data, charset)
+            text, lie = decode(data, part.kind.charset)
             source = text.encode("utf-8", "replace")
         if defect is not None:
             self.defects_found.append(defect)
         if lie is not None:
             self.defects_found.append(lie)
-        visible = self._shown(part, source)
-        markup = source if part.content_type == "text/html" else visible
-        self.bodies.append(Text(part.content_type, charset, visible, markup))
+        visible = self._shown(source, part.kind.is_html)
+        markup = source if part.kind.is_html else visible
+        self.bodies.append(Text(part.kind.content_type, part.kind.charset, visible, markup))
         return 0
 
-    cdef bytes _shown(self, Part part, bytes source):
+    cdef bytes _shown(self, bytes source, bint is_html):
         cdef bytes text = source
-        if part.content_type == "text/html":
+        if is_html:
             scan = Scan(source, MOST_SKELETON_BYTES)
             self.tags += _whole_characters(scan.skeleton)
             self.targets += [(unescaped(target), unescaped(shown)) for target, shown in scan.links]
