@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from priory.features.found import Found
 from priory.features.kinds import KINDS, find
 from priory.kernels import Buckets, pack, unpack
-from priory.message import Message
+from priory.message import Message, parse
 
 __all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"]
 
@@ -46,7 +46,7 @@ class Features:
 
     buckets: Buckets
     offsets: NDArray[np.int64]  #: kind i of KINDS has buckets[offsets[i]:offsets[i + 1]]
-    drawn_from: tuple[Message, Spec] | None = None  #: nothing for features that come from the journal
+    drawn_from: tuple[bytes, Spec] | None = None  #: the raw message; nothing for features that come from the journal
 
     def __len__(self) -> int:
         return len(self.buckets)
@@ -56,9 +56,9 @@ class Features:
         """Where each feature stands and what it is called, per kind: looked for again, as only explanations ask."""
         if self.drawn_from is None:
             return ()
-        message, spec = self.drawn_from
+        raw, spec = self.drawn_from
         several: list[list[Found]] = [[] for _ in KINDS]
-        for kind, found in find(message, spec.kinds, spec.patterns, spec.bits, located=True).found():
+        for kind, found in find(parse(raw), spec.kinds, spec.patterns, spec.bits, located=True).found():
             several[kind].append(Found(*found))
         return tuple(tuple(each) for each in several)
 
@@ -72,7 +72,7 @@ def extract(message: Message, spec: Spec) -> Features:
     3
     """
     keys = find(message, spec.kinds, spec.patterns, spec.bits)
-    return Features(*keys.distinct(len(KINDS)), (message, spec))
+    return Features(*keys.distinct(len(KINDS)), (message.raw, spec))
 
 
 def packed(features: Features, bits: int) -> bytes:

@@ -15,7 +15,7 @@ cdef class Message:
     cdef readonly tuple attachments
     cdef readonly str sender_domain
     cdef readonly bytes digest
-    cdef bytes raw
+    cdef readonly bytes raw
     cdef Py_ssize_t room
 
     cdef str _value(self, bytes name)

@@ -22,6 +22,7 @@ class Text:
 class Message:
     """What was found in a mail."""
 
+    raw: bytes
     own: Fields
     inner: list[Fields]
     bodies: list[Text]

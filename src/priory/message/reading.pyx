@@ -91,7 +91,6 @@ cdef class Message:
         if len(self.tags) > MOST_SKELETON_BYTES:
             self.tags = _whole_characters(self.tags[:MOST_SKELETON_BYTES])
         self.sender_domain = _domain(self.own.first(b"from"))
-        self.raw = None
 
     cdef str _value(self, bytes name):
         """The first value of a name, given in lower case."""
