@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
 from priory.corpus.error import explained
 from priory.features import KINDS, Features, Spec, packed
-from priory.filter import Filter, Options, Prepared, prepare
+from priory.filter import Filter, Options, Prepared, prepare_many
 from priory.kernels import Buckets
 from priory.verdict import Verdict
 from priory.workers import Workers
 
-MOST_PARTS: Final = 64  #: that go to another process together
+MOST_PARTS: Final = 32  #: that go to another process together
 MOST_BYTES: Final = 512 * 1024  #: of mail that go to another process together, or in one file that is sent by its name
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 _Plain: TypeAlias = tuple[Any, ...]  # a Part as it is sent: a named tuple takes longer
@@ -131,8 +131,9 @@ class _Read(NamedTuple):
 
 def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
     read, buckets, offsets = [], [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
-    for message in found:
-        digest, sender, features, _ = prepare(message.raw, spec)
+    messages = list(found)
+    every = prepare_many([message.raw for message in messages], spec)
+    for message, (digest, sender, features, _) in zip(messages, every, strict=True):
         read.append((digest, sender, packed(features, spec.bits), message.label, message.source))
         buckets.append(features.buckets)
         offsets.append(features.offsets)

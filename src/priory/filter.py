@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -103,6 +103,15 @@ def prepared(message: Message, spec: Spec) -> Prepared:
     return Prepared(message.digest, message.sender_domain, extract(message, spec))
 
 
+def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec) -> list[Prepared]:
+    """Read messages, but for those that are read already: all are parsed, then the features of all are drawn.
+
+    To do one after the other takes a tenth longer, as each of the two drives the other from the processor's caches.
+    """
+    parsed = [message if isinstance(message, Prepared) else parse(message) for message in messages]
+    return [message if isinstance(message, Prepared) else prepared(message, spec) for message in parsed]
+
+
 def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
     """Return every feature with its name, term and places, the weightiest first."""
     from priory.explanation import evidence  # noqa: PLC0415 - a quick start where no one asks why
@@ -174,13 +183,9 @@ class Filter:
         (verdict,) = self.check_many([message])
         return verdict
 
-    def check_many(self, messages: Iterable[bytes | Prepared]) -> Iterator[Verdict]:
-        """Yield what is to be said about each message; who has many gives some at a time.
-
-        All are read, then judged: one after the other would cost a quarter more, as each of the two drives the other
-        from the processor's caches.
-        """
-        read = [self._read(message) for message in messages]
+    def check_many(self, messages: Sequence[bytes | Prepared]) -> Iterator[Verdict]:
+        """Yield what is to be said about each message: all are read, then judged; who has many gives some at a time."""
+        read = prepare_many(messages, self._spec)
         self._memory.view.refresh()
         for each in read:
             yield self._verdict(each, self._scores(each.features))
