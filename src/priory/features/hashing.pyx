@@ -404,27 +404,36 @@ cdef class Keys:
 
 cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bits) noexcept:
     """Sort by digits of nine bits, the lowest first, without a branch that could go wrong: 2/3 of numpy's time."""
-    by_digit(keys, room, n, 0)
-    by_digit(room, keys, n, 9)
-    by_digit(keys, room, n, 18)
+    cdef uint32_t[4][512] places
+    cdef uint32_t[4] begin = [0, 0, 0, 0]
+    cdef uint32_t key, count
+    cdef Py_ssize_t i
+    cdef int digit
+    memset(places, 0, sizeof(places))
+    for i in range(n):
+        key = keys[i]
+        places[0][key & 511] += 1
+        places[1][key >> 9 & 511] += 1
+        places[2][key >> 18 & 511] += 1
+        places[3][key >> 27] += 1
+    for i in range(512):
+        for digit in range(4):
+            count = places[digit][i]
+            places[digit][i] = begin[digit]
+            begin[digit] += count
+    by_digit(keys, room, n, 0, places[0])
+    by_digit(room, keys, n, 9, places[1])
+    by_digit(keys, room, n, 18, places[2])
     if bits <= 27:
         return room
-    by_digit(room, keys, n, 27)
+    by_digit(room, keys, n, 27, places[3])
     return keys
 
 
-cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int shift) noexcept:
-    """Put keys in the order of nine of their bits; keys that have the same stay in their order."""
-    cdef uint32_t[512] places
-    cdef uint32_t at = 0, count, key
+cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int shift, uint32_t* places) noexcept:
+    """Put keys to the places of nine of their bits; keys that have the same stay in their order."""
+    cdef uint32_t at, key
     cdef Py_ssize_t i
-    memset(places, 0, sizeof(places))
-    for i in range(n):
-        places[old[i] >> shift & 511] += 1
-    for i in range(512):
-        count = places[i]
-        places[i] = at
-        at += count
     for i in range(n):
         key = old[i]
         at = places[key >> shift & 511]
@@ -463,17 +472,22 @@ def squeeze(bytes text, Py_ssize_t most):
     cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i, n = 0
     cdef bytes squeezed = PyBytes_FromStringAndSize(NULL, min(length, most))
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(squeezed)
-    cdef uint8_t c
+    cdef uint8_t c, last = 33
     for i in range(length):
         c = old[i]
-        if c <= 32:
-            if n and out[n - 1] <= 32:
-                if c == 10:
-                    out[n - 1] = 10
-                continue
+        if c > 32:
+            if n == most:
+                break
+            out[n] = c
+            n += 1
+        elif last > 32:
+            if n == most:
+                break
             c = 10 if c == 10 else 32
-        if n == most:
-            break
-        out[n] = c
-        n += 1
+            out[n] = c
+            n += 1
+        else:
+            c = 10 if c == 10 else last
+            out[n - 1] = c
+        last = c
     return squeezed if n == PyBytes_GET_SIZE(squeezed) else squeezed[:n]
