@@ -1,6 +1,7 @@
 """Headers are found, unfolded and decoded as the sender meant them; what filters and mailboxes wrote is not read."""
 
 import base64
+import binascii
 import re
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from priory.features import KINDS, Spec, extract
 from priory.message import Header, parse
-from priory.message.headers import BOOKKEEPING, VERDICT_PREFIXES, base64_bytes, decoded, parameters
+from priory.message.headers import BOOKKEEPING, VERDICT_PREFIXES, decoded, parameters
+from priory.message.scanner import base64_bytes
 
 NOT_READ = sorted({*BOOKKEEPING, *VERDICT_PREFIXES, *(prefix + "level" for prefix in VERDICT_PREFIXES)})
 MESSAGES = (
@@ -207,6 +209,21 @@ def test_base64_is_decoded_as_far_as_it_goes(data):
     assert base64_bytes(whole.rstrip(b"=")) == data
     for cut in range(len(whole)):
         assert data.startswith(base64_bytes(whole[:cut]))
+
+
+@given(
+    st.lists(st.sampled_from([b"SGVs", b"bG8=", b"=", b"==", b"\n", b"\r\n", b"!", b"Q", b"QQ", b" ", b"+/9z"])).map(
+        b"".join
+    )
+)
+def test_base64_is_that_of_the_standard_library_where_that_can_read_it(data):
+    try:
+        expected = binascii.a2b_base64(data)
+    except binascii.Error:
+        kept = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
+        kept = kept[: len(kept) - (len(kept) % 4 == 1)]
+        expected = binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
+    assert base64_bytes(data) == expected
 
 
 def test_every_header_that_is_never_read_is_documented():

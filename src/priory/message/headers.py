@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from priory.message.charset import decode
+from priory.message.scanner import base64_bytes
 
 #: Fields whose names begin like this are another filter's verdict (docs/headers.md lists them with their programs).
 VERDICT_PREFIXES: Final = (
@@ -83,20 +84,6 @@ def _decoded_run(run: str) -> str:
 def _word_bytes(encoding: str, text: str) -> bytes:
     data = text.encode("utf-8", "replace")
     return base64_bytes(data) if encoding in "bB" else binascii.a2b_qp(data, header=True)
-
-
-def base64_bytes(data: bytes) -> bytes:
-    """Decode base64 as far as it goes: foreign characters are skipped, a cut-off end is dropped.
-
-    >>> base64_bytes(b"SGVsbG8"), base64_bytes(b"SGVs!bG8=x")
-    (b'Hello', b'Hello')
-    """
-    try:
-        return binascii.a2b_base64(data)
-    except binascii.Error:
-        kept = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
-        kept = kept[: len(kept) - (len(kept) % 4 == 1)]
-        return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
 
 
 def parameters(value: str) -> tuple[str, dict[str, str]]:
