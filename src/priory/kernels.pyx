@@ -34,7 +34,7 @@ cdef extern from *:
 
 cdef enum:
     SMALL = 256  # counts below this have their logarithms in a table
-    AHEAD = 24  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
+    AHEAD = 48  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
 
 cdef double NO_LESS = 1e-9  # features that a term is divided by
 
@@ -44,7 +44,11 @@ cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buck
     cdef Py_ssize_t i
     cdef uint32_t largest = 0
     for i in range(buckets.shape[0]):
-        largest = max(largest, buckets[i])
+        largest |= buckets[i]  # no less than any of them, and found in a quarter of the time
+    if largest >= rows:
+        largest = 0
+        for i in range(buckets.shape[0]):
+            largest = max(largest, buckets[i])
     if buckets.shape[0] and largest >= rows or not 0 <= column < columns:
         raise IndexError(f"bucket {largest} or column {column} is not in a table of {rows} × {columns}")
     return 0

@@ -199,9 +199,11 @@ class Memory:
         Corrections take the newest lines, but to draw them takes longer than all else. So where recent ones say that
         there is nothing to correct, as for nearly all mail, they do.
         """
-        labels = np.array([self._labels.index(each.label) for each in new])
-        in_turn = np.array([self._is_in_turn(each.label) for each in new])
-        is_scored = in_turn & are_comparable(totals_before(self.counts.totals, labels))
+        which = {label: i for i, label in enumerate(self._labels)}
+        labels = np.array([which[each.label] for each in new])
+        is_scored = self._are_in_turn([each.label for each in new]) & are_comparable(
+            totals_before(self.counts.totals, labels)
+        )
         run = self._model.run(self.counts, [(each.buckets, each.offsets) for each in new], labels, is_scored)
         uncertain: dict[int, HeldOut] = {}
         at = 0
@@ -214,7 +216,10 @@ class Memory:
             if at < end:
                 uncertain[at] = self._count_uncertain(new[at], run.scores[at].tolist())
                 at += 1
-        return [uncertain.get(i, certain) for i, certain in enumerate(stored_scores(run.scores))]
+        predicted = stored_scores(run.scores)
+        for at, each in uncertain.items():
+            predicted[at] = each
+        return predicted
 
     def _end_of_recent(self, is_scored: NDArray[np.bool_], at: int) -> int:
         """Which of several messages, from `at` on, is the first that cannot be scored by the lines at hand."""
@@ -229,10 +234,15 @@ class Memory:
         self.view.add(taught.buckets, taught.label, predicted)
         return predicted
 
-    def _is_in_turn(self, label: str) -> bool:
+    def _are_in_turn(self, labels: list[str]) -> NDArray[np.bool_]:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
-        self._run = (label, self._run[1] + 1 if self._run[0] == label else 1)
-        return self._run[1] <= LONGEST_RUN
+        last, n = self._run
+        in_turn = []
+        for label in labels:
+            last, n = label, n + 1 if label == last else 1
+            in_turn.append(n <= LONGEST_RUN)
+        self._run = last, n
+        return np.array(in_turn)
 
     def _score_unscored(self) -> None:
         """Give scores to lessons from a time when there was nothing to compare with.

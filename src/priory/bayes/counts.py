@@ -67,9 +67,8 @@ def stored_scores(scores: NDArray[np.float64]) -> list[HeldOut | None]:
     [[(2.5, 0)], None]
     """
     was_scored = (~np.isnan(scores[:, 0])).tolist()
-    return [
-        stored(zip(each, repeat(0))) if was else None for each, was in zip(scores.tolist(), was_scored, strict=True)
-    ]
+    parts = zip(*(map(_PREDICTION.pack, of_contrast, repeat(0)) for of_contrast in scores.T.tolist()), strict=True)
+    return [b"".join(each) if was else None for each, was in zip(parts, was_scored, strict=True)]
 
 
 def totals_before(totals: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:

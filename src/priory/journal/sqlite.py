@@ -251,13 +251,15 @@ class Journal:
 
     def learn_many(self, lessons: Iterable[Lesson]) -> None:
         """Append lessons in their order."""
-        waiting, tally = self._waiting, self._tally
+        waiting, tally, change = self._waiting, self._tally, self.last_change
         for lesson in lessons:
             key = lesson.digest, lesson.user
             if key in waiting or len(waiting) == _MOST_WAITING:
                 self._write_down()
-            waiting[key] = self._next_change(), lesson
+            change += 1
+            waiting[key] = change, lesson
             tally[lesson.label] += 1
+        self.last_change = change
 
     def _write_down(self) -> None:
         """Give the lessons learned so far their rows: many at once cost less than each by itself."""
@@ -282,9 +284,10 @@ class Journal:
         (((learned, start, size, label, held_out), features),) = self._bundles.read([row])
         self._db.execute(
             "INSERT INTO forgotten (change, learned, label, held_out, start, size) VALUES (?, ?, ?, ?, ?, ?)",
-            (self._next_change(), learned, label, held_out, start, size),
+            (self.last_change + 1, learned, label, held_out, start, size),
         )
         self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
+        self.last_change += 1
         self._tally[label] -= 1
         return Change(-1, label, features, held_out)
 
@@ -360,10 +363,6 @@ class Journal:
         (said,) = self._row("PRAGMA integrity_check(1)")
         if said != "ok":
             raise JournalError(f"{self.path} is damaged ({' '.join(said.split())}). Restore it from a backup.")
-
-    def _next_change(self) -> int:
-        self.last_change += 1
-        return self.last_change
 
 
 def _create(connection: sqlite3.Connection, features_version: int, bits: int) -> None:
