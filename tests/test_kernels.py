@@ -2,23 +2,28 @@
 
 import math
 from contextlib import suppress
+from itertools import islice
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priory.bayes.counts import Counts
+from priory.bayes.calibration import Calibration
+from priory.bayes.counts import BIN_WIDTH, N_BINS, SCORE_LIMIT, Counts, contrasts, stored
 from priory.bayes.presence import PresenceBayes
 from priory.kernels import (
     add,
     add_cells,
     add_rows,
+    learn_certain,
     log_posterior,
     pack,
+    score_bin,
     subtract,
     sum_cells,
     terms,
+    total,
     unpack,
     weigh_coins,
 )
@@ -136,6 +141,99 @@ def test_terms_are_those_of_the_formula(table, groups, corrections, label, smoot
             expected.append(weight / (len(group) + 3.0) * log_ratio if c + r else 0.0)
     found = model.terms(as_buckets(*groups[0], *groups[1]), offsets, counts, label)
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(0, 2**32), st.integers(0, 3000) | st.integers(0, 300_000), st.integers(0, 12))
+def test_sums_are_those_of_numpy_bit_for_bit(seed, n, digits):
+    random = np.random.default_rng(seed)
+    values = random.normal(size=n) * 10.0 ** random.integers(-digits, digits + 1, n)
+    assert total(values).hex() == float(np.add.reduce(values)).hex()
+
+
+def test_sums_of_every_small_length_are_those_of_numpy_bit_for_bit():
+    values = np.random.default_rng(1).normal(size=2100)
+    assert [total(values[:n]) for n in range(2100)] == [np.add.reduce(values[:n]) for n in range(2100)]
+
+
+@given(st.floats(allow_nan=False, width=32))
+def test_a_bin_is_that_of_the_formula(score):
+    at = min(max((score + SCORE_LIMIT) / BIN_WIDTH, 0), N_BINS - 1)
+    assert score_bin(score, SCORE_LIMIT, BIN_WIDTH, N_BINS) == int(at)
+
+
+def learned_one_by_one(run, start, end, lines, certain):
+    """Do what `learn_certain` does by the functions for one message; return the scores."""
+    counts, scores = run.counts, []
+    for (buckets, offsets), label, scored in islice(
+        zip(run.messages, run.labels, run.is_scored, strict=True), start, end
+    ):
+        about = contrasts(counts.n_labels) if scored else ()
+        plain = [total(run.model.terms(buckets, offsets, counts, contrast)) for contrast in about]
+        scores.append(plain or [math.nan] * len(lines))
+        log_odds = [line.log_odds(score) for line, score in zip(lines, plain, strict=False)]
+        if any((each if k == label else -each) < certain for k, each in zip(about, log_odds, strict=True)):
+            break
+        counts.add(buckets, label, stored((score, 0) for score in plain) if scored else None)
+    return scores
+
+
+@given(
+    st.integers(2, 4),
+    st.lists(st.tuples(st.sets(st.integers(0, 63)), st.sets(st.integers(0, 63)), st.booleans()), max_size=20),
+    st.integers(0, 2**32),
+    st.floats(-6, 1),
+)
+def test_a_run_of_messages_is_learned_as_one_after_the_other_would_be(n_labels, lessons, seed, certain):
+    random = np.random.default_rng(seed)
+    counts = Counts.empty(6, n_labels)
+    counts.rows[:], counts.totals[:] = random.integers(0, 5, counts.rows.shape), random.integers(0, 5, n_labels)
+    model = PresenceBayes(weights=(1.0, 0.3), smoothing=0.1, damping=(2.0, 0.0))
+    lines = [Calibration(*random.normal(size=2)) for _ in contrasts(n_labels)]
+    labels = random.integers(0, n_labels, len(lessons))
+    is_scored = np.array([scored for *_, scored in lessons], np.bool_)
+    messages = [
+        (as_buckets(*sorted(first), *sorted(second)), np.cumsum([0, len(first), len(second)]))
+        for first, second, _ in lessons
+    ]
+    run, other = (model.run(each, messages, labels, is_scored) for each in (counts, counts.copy()))
+    start, end = int(random.integers(0, len(lessons) + 1)), len(lessons)
+    assert run.learn(0, start, lines, -math.inf) == start
+    reached = run.learn(start, end, lines, certain)
+    scores = learned_one_by_one(other, 0, start, lines, -math.inf)
+    scores += learned_one_by_one(other, start, end, lines, certain)
+    assert len(scores) == min(reached + 1, end)
+    np.testing.assert_array_equal(run.scores[: len(scores)], np.reshape(scores, (len(scores), len(lines))))
+    for part in ("rows", "totals", "held_out"):
+        assert getattr(run.counts, part).tobytes() == getattr(other.counts, part).tobytes()
+
+
+def learn_one(*, bucket=1, label=0, offsets=(0, 1), end=1, shifts=1, lines=1, columns=3, kinds=1):
+    rows, of_groups = np.zeros((16, columns), np.uint32), np.ones(kinds)
+    return learn_certain(
+        rows, np.zeros(2, np.int64), np.zeros((1, 4, 2), np.int64), [(as_buckets(bucket), np.array(offsets))],
+        np.array([label]), np.array([True]), np.zeros((shifts, 1)), 0, end, np.zeros((lines, 2)), 0.0,
+        of_groups, of_groups, np.zeros(8), 0.5, 0.1, 20.0, 10.0, np.zeros((1, 1)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"bucket": 16}, "bucket 16 or column 0 is not in a table of 16 × 2"),
+        ({"label": 2}, "bucket 1 or column 2 is not in a table of 16 × 2"),
+        ({"label": -1}, "bucket 1 or column -1 is not in a table of 16 × 2"),
+        ({"offsets": (0, 2)}, "2 offsets do not divide 1 buckets into 1 groups"),
+        ({"kinds": 2}, "2 offsets do not divide 1 buckets into 2 groups"),
+        ({"columns": 2}, "contrast 0 of 2 labels is not in rows of 2"),
+        ({"end": 2}, "1 messages, 0 to 2, have 1 labels, 1 shifts and so on"),
+        ({"shifts": 2}, "1 messages, 0 to 1, have 1 labels, 2 shifts and so on"),
+        ({"lines": 2}, "1 contrasts have 2 lines, 1 shifts and so on"),
+    ],
+)
+def test_a_run_that_does_not_fit_its_counts_is_refused(wrong, said):
+    assert learn_one() == 1
+    with pytest.raises(IndexError, match=f"^{said}$"):
+        learn_one(**wrong)
 
 
 vectors = st.lists(st.sets(st.integers(0, 1023), max_size=200).map(sorted), max_size=12)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -43,6 +44,32 @@ def test_learning_what_is_known_changes_nothing_at_the_edge_of_comparison(tmp_pa
         assert filter_.learn(mail[100].raw, "spam").outcome == "known"
         assert filter_.learn(mail[0].raw, "ham").outcome == "known"
         assert filter_.stats().changes == before == 110
+
+
+def learned(home: Path, lessons: list[tuple[bytes, str, str]], options: Options, group: int) -> list[Any]:
+    """What learning in groups of a size comes to: what was said, the journal, the counts."""
+    with Filter.open(home, options) as filter_:
+        said = [each for done in filter_.learn_many(lessons, group=group) for each in done]
+        rows = [lesson._replace(time=0.0) for lesson in filter_.journal.lessons()]
+        counts = filter_.counts
+        return [said, rows, *(part.tobytes() for part in (counts.rows, counts.totals, counts.held_out))]
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "newsletter")])
+def test_a_group_with_repeats_and_changes_of_mind_is_learned_as_one_by_one(
+    tmp_path: Path, labels: tuple[str, ...]
+) -> None:
+    n, random = len(labels), Random(1)
+    options = Options(Costs(labels, tuple(tuple(9.0 * (i != j) for i in range(n)) for j in range(n))), Spec(bits=14))
+    lessons = []
+    for i, drawn in enumerate(MAIL):
+        lessons.append((drawn.raw, labels[-1] if i % 3 == 0 else drawn.label, ""))
+        if random.random() < 0.3:
+            lessons.append((random.choice(lessons)[0], random.choice(labels), "again"))
+    one_by_one = learned(tmp_path / "1", lessons, options, 1)
+    assert {each.outcome for each in one_by_one[0]} == {"learned", "known", "relearned"}
+    for group in (7, 1000):
+        assert learned(tmp_path / str(group), lessons, options, group) == one_by_one
 
 
 def test_labels_in_another_order_are_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from priory.bayes import Calibration
+from priory.bayes.correction import correction
 from priory.bayes.counts import predictions
 from priory.corpus import read_index
 from priory.decision import Costs
@@ -15,7 +16,7 @@ from priory.demo import Drawn, draw
 from priory.features import Spec
 from priory.filter import Filter, Options
 from priory.scoring import CERTAIN
-from priory.verdict import Verdict
+from priory.verdict import Verdict, probability
 
 SMALL = Options(spec=Spec(bits=14))
 MAIL = list(draw(260, seed=5))
@@ -117,6 +118,10 @@ def test_lessons_leave_the_corrections_that_a_line_for_each_would_give(
             list(filter_.learn_many((each.raw, each.label, "") for each in mail))
             found.append([lesson.held_out for lesson in filter_.journal.lessons()])
     assert found[0] == found[1]
+
+
+def test_what_is_certain_corrects_nothing() -> None:
+    assert correction(probability(CERTAIN)) == correction(probability(CERTAIN - 2)) == 0
 
 
 def test_a_line_is_drawn_for_a_lesson_unless_a_recent_one_is_certain(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import Journal, JournalError, Lesson
-from priory.memory import Learned, Memory
+from priory.journal import Journal, JournalError
+from priory.memory import Learned, Memory, Taught
 from priory.message import Message, parse
 from priory.scoring import Score, scores
 from priory.verdict import Claim, Evidence, Verdict
@@ -219,7 +219,7 @@ class Filter:
     ) -> Iterator[list[Learned]]:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         rest = iter(lessons)
-        while ready := [self._lesson(*each, user) for each in islice(rest, group)]:  # keeps no raw message
+        while ready := [self._taught(*each) for each in islice(rest, group)]:  # keeps no raw message
             yield self._memory.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
@@ -254,15 +254,13 @@ class Filter:
     def _read(self, message: bytes | Prepared) -> Prepared:
         return message if isinstance(message, Prepared) else self.prepare(message)
 
-    def _lesson(self, message: bytes | Prepared, label: str, source: str, user: str) -> tuple[Lesson, Features]:
+    def _taught(self, message: bytes | Prepared, label: str, source: str) -> Taught:
         """What can be known of a lesson before it is its turn to be learned."""
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
-        read = self._read(message)
-        features = read.features
-        blob = read.packed or packed(features, self._spec.bits)
-        lesson = Lesson(read.digest, label, blob, None, user, source, read.sender, time.time())
-        return lesson, Features(features.buckets, features.offsets)
+        digest, sender, features, blob = self._read(message)
+        blob = blob or packed(features, self._spec.bits)
+        return Taught(digest, label, blob, features.buckets, features.offsets, source, sender, time.time())
 
     def _scores(self, features: Features) -> list[Score]:
         if self._missing():

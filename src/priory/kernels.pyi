@@ -45,5 +45,28 @@ def terms(
     shift: float,
     rate: float,
 ) -> NDArray[np.float64]: ...
+def total(values: NDArray[np.float64]) -> float: ...
+def score_bin(score: float, limit: float, width: float, bins: int) -> int: ...
+def learn_certain(
+    rows: NDArray[np.uint32],
+    totals: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    messages: list[tuple[Buckets, NDArray[np.int64]]],
+    labels: NDArray[np.int64],
+    is_scored: NDArray[np.bool_],
+    shifts: NDArray[np.float64],
+    start: int,
+    end: int,
+    lines: NDArray[np.float64],
+    certain: float,
+    weights: NDArray[np.float64],
+    damping: NDArray[np.float64],
+    log_table: NDArray[np.float64],
+    smoothing: float,
+    rate: float,
+    limit: float,
+    width: float,
+    scores: NDArray[np.float64],
+) -> int: ...
 def pack(buckets: Buckets, offsets: NDArray[np.int64], bits: int) -> bytes: ...
 def unpack(packed: bytes, most_kinds: int, bits: int) -> tuple[Buckets, NDArray[np.int64]]: ...

@@ -3,8 +3,8 @@
 
 A table has a row for each bucket, so that a feature costs one cache miss and not one per label. The loops run without
 the GIL. There is no mail in here. The filter's table has whole numbers (in a row the counts of the labels, then the
-corrections), and a vector of features is a sorted array of bucket numbers: `add`, `subtract`, `terms`, `pack`,
-`unpack`. The toolkit's has weights, and rows are sparse (`add_rows`) or name the cells they fall into (`add_cells`,
+corrections), and a vector of features is a sorted array of bucket numbers: `add`, `subtract`, `terms`,
+`learn_certain`, `pack`, `unpack`. The toolkit's has weights, and rows are sparse (`add_rows`) or name the cells they fall into (`add_cells`,
 `sum_cells`).
 """
 
@@ -34,7 +34,7 @@ cdef extern from *:
 
 cdef enum:
     SMALL = 256  # counts below this have their logarithms in a table
-    AHEAD = 24  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
+    AHEAD = 48  # buckets lie anywhere in a large table: ask the memory for one while others are worked on
 
 cdef double NO_LESS = 1e-9  # features that a term is divided by
 
@@ -44,7 +44,11 @@ cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buck
     cdef Py_ssize_t i
     cdef uint32_t largest = 0
     for i in range(buckets.shape[0]):
-        largest = max(largest, buckets[i])
+        largest |= buckets[i]  # no less than any of them, and found in a quarter of the time
+    if largest >= rows:
+        largest = 0
+        for i in range(buckets.shape[0]):
+            largest = max(largest, buckets[i])
     if buckets.shape[0] and largest >= rows or not 0 <= column < columns:
         raise IndexError(f"bucket {largest} or column {column} is not in a table of {rows} × {columns}")
     return 0
@@ -63,15 +67,20 @@ cdef int fit_groups(const int64_t[::1] offsets, Py_ssize_t groups, Py_ssize_t n)
 
 def add(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, int label, const int8_t[:] corrections=None):
     """Count the presence of each bucket once more under the label, and add the corrections to the row's last columns."""
-    cdef Py_ssize_t i, n = buckets.shape[0]
     fit_table(rows.shape[0], rows.shape[1], buckets, label)
     with nogil:
-        for i in range(n):
-            if i + AHEAD < n:
-                fetch(&rows[buckets[i + AHEAD], 0])
-            rows[buckets[i], label] += 1
+        count(rows, buckets, label)
     if corrections is not None:
         correct(rows, buckets, corrections, 1)
+
+
+cdef void count(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, Py_ssize_t label) noexcept nogil:
+    """Count each bucket once more under the label."""
+    cdef Py_ssize_t i, n = buckets.shape[0]
+    for i in range(n):
+        if i + AHEAD < n:
+            fetch(&rows[buckets[i + AHEAD], 0])
+        rows[buckets[i], label] += 1
 
 
 def subtract(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, int label, const int8_t[:] corrections=None):
@@ -310,6 +319,61 @@ def log_counts(double[::1] table, Py_ssize_t first, double smoothing):
             table[count] = log(<uint64_t> count + smoothing)
 
 
+cdef struct Reading:
+    # How counts are read. Group i of a message's buckets has the weight w and the damping d; `logs[c]` is log(c + β) for
+    # c below `known`, larger counts are computed.
+    Py_ssize_t groups
+    const double* weights
+    const double* damping
+    const double* logs
+    uint64_t known
+    double smoothing
+    double rate
+
+
+cdef Reading reading(const double[::1] weights, const double[::1] damping, const double[::1] log_table, double smoothing,
+                     double rate) except *:
+    """Return pointers to the numbers of a model, once they are known to fit."""
+    if damping.shape[0] != weights.shape[0]:
+        raise IndexError(f"{weights.shape[0]} groups have {damping.shape[0]} dampings")
+    cdef Reading how
+    how.groups, how.known, how.smoothing, how.rate = weights.shape[0], log_table.shape[0], smoothing, rate
+    how.weights = &weights[0] if weights.shape[0] else NULL
+    how.damping = &damping[0] if damping.shape[0] else NULL
+    how.logs = &log_table[0] if log_table.shape[0] else NULL
+    return how
+
+
+cdef void fill_terms(const Reading* how, const uint32_t[:, ::1] rows, Py_ssize_t labels, const uint32_t[::1] buckets,
+                     const int64_t[::1] offsets, Py_ssize_t label, Py_ssize_t contrast, double shift,
+                     double* out) noexcept nogil:
+    """Write w / (m + d) · (log((c + β) / (r + β)) + shift + rate · correction) for each bucket; what `terms` returns."""
+    cdef Py_ssize_t n = buckets.shape[0], group, i, k, correction = labels + contrast
+    cdef uint64_t own, rest
+    cdef double scale
+    cdef const uint32_t* row
+    for group in range(how.groups):
+        scale = how.weights[group] / max(<double> (offsets[group + 1] - offsets[group]) + how.damping[group], NO_LESS)
+        for i in range(offsets[group], offsets[group + 1]):
+            if i + AHEAD < n:
+                fetch(&rows[buckets[i + AHEAD], 0])
+            row = &rows[buckets[i], 0]
+            own = row[label]
+            rest = <uint64_t> row[0] + row[1]
+            for k in range(2, labels):
+                rest += row[k]
+            if rest == 0:
+                out[i] = 0
+                continue
+            rest -= own
+            out[i] = scale * (
+                (how.logs[own] if own < how.known else log(own + how.smoothing))
+                - (how.logs[rest] if rest < how.known else log(rest + how.smoothing))
+                + shift
+                + how.rate * <int32_t> row[correction]
+            )
+
+
 def terms(
     const uint32_t[:, ::1] rows,
     Py_ssize_t labels,
@@ -331,39 +395,136 @@ def terms(
     Group i has the m buckets `buckets[offsets[i]:offsets[i + 1]]`, the weight w and the damping d. A row has the counts
     of all labels, then the corrections. `log_table[c]` is log(c + β); larger counts are computed.
     """
-    cdef Py_ssize_t n = buckets.shape[0], groups = weights.shape[0], group, i, k, correction = labels + contrast
-    cdef uint64_t known = log_table.shape[0], own, rest
-    cdef double scale
-    cdef const uint32_t* row
+    cdef Reading how = reading(weights, damping, log_table, smoothing, rate)
     fit_table(rows.shape[0], min(labels, rows.shape[1]), buckets, label)
-    fit_groups(offsets, groups, n)
-    if labels < 2 or contrast < 0 or correction >= rows.shape[1] or damping.shape[0] != groups:
-        raise IndexError(f"contrast {contrast} of {labels} labels is not in rows of {rows.shape[1]}, or {groups} groups "
-                         f"have {damping.shape[0]} dampings")
-    found = np.empty(n)
+    fit_groups(offsets, weights.shape[0], buckets.shape[0])
+    fit_contrast(rows.shape[1], labels, contrast)
+    found = np.empty(buckets.shape[0])
     cdef double[::1] out = found
-    with nogil:
-        for group in range(groups):
-            scale = weights[group] / max(<double> (offsets[group + 1] - offsets[group]) + damping[group], NO_LESS)
-            for i in range(offsets[group], offsets[group + 1]):
-                if i + AHEAD < n:
-                    fetch(&rows[buckets[i + AHEAD], 0])
-                row = &rows[buckets[i], 0]
-                own = row[label]
-                rest = <uint64_t> row[0] + row[1]
-                for k in range(2, labels):
-                    rest += row[k]
-                if rest == 0:
-                    out[i] = 0
-                    continue
-                rest -= own
-                out[i] = scale * (
-                    (log_table[own] if own < known else log(own + smoothing))
-                    - (log_table[rest] if rest < known else log(rest + smoothing))
-                    + shift
-                    + rate * <int32_t> row[correction]
-                )
+    if buckets.shape[0]:
+        with nogil:
+            fill_terms(&how, rows, labels, buckets, offsets, label, contrast, shift, &out[0])
     return found
+
+
+cdef int fit_contrast(Py_ssize_t columns, Py_ssize_t labels, Py_ssize_t contrast) except -1:
+    """Raise unless rows of so many columns have the corrections of a contrast."""
+    if labels < 2 or contrast < 0 or labels + contrast >= columns:
+        raise IndexError(f"contrast {contrast} of {labels} labels is not in rows of {columns}")
+    return 0
+
+
+def total(const double[::1] values):
+    """Return the sum of numbers, by halves: rounding errors grow with the logarithm of how many there are."""
+    return sum_by_halves(&values[0], values.shape[0]) if values.shape[0] else 0.0
+
+
+cdef double sum_by_halves(const double* values, Py_ssize_t n) noexcept nogil:
+    """Add up to 128 numbers in eight sums side by side, more as two halves: bit for bit what numpy does."""
+    cdef double sums[8]
+    cdef double found = 0
+    cdef Py_ssize_t i, k, half
+    if n > 128:
+        half = n // 2
+        half -= half % 8
+        return sum_by_halves(values, half) + sum_by_halves(values + half, n - half)
+    i = 0
+    if n >= 8:
+        for k in range(8):
+            sums[k] = values[k]
+        i = 8
+        while i + 8 <= n:
+            for k in range(8):
+                sums[k] += values[i + k]
+            i += 8
+        found = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+    while i < n:
+        found += values[i]
+        i += 1
+    return found
+
+
+cpdef Py_ssize_t score_bin(double score, double limit, double width, Py_ssize_t bins) noexcept nogil:
+    """Return the bin of a score, in bins of a width from -limit to limit; beyond the limits it is the outermost."""
+    return <Py_ssize_t> max(0.0, min((score + limit) / width, <double> (bins - 1)))
+
+
+def learn_certain(
+    uint32_t[:, ::1] rows,
+    int64_t[::1] totals,
+    int64_t[:, :, ::1] held_out,
+    list messages,
+    const int64_t[::1] labels,
+    const uint8_t[::1] is_scored,
+    const double[:, ::1] shifts,
+    Py_ssize_t start,
+    Py_ssize_t end,
+    const double[:, ::1] lines,
+    double certain,
+    const double[::1] weights,
+    const double[::1] damping,
+    const double[::1] log_table,
+    double smoothing,
+    double rate,
+    double limit,
+    double width,
+    double[:, ::1] scores,
+):
+    """Count messages, (buckets, offsets), from start to end, each scored first if it is to be; return where that ends.
+
+    The first that is scored and to whose label some line does not give log-odds of at least `certain` is not counted, nor
+    is any after it. A message's score in each contrast is the sum of `terms` against the rows as they are when it is its
+    turn, with a shift of its own; `scores` gets it, `held_out` the bin of it as a short float. A line is a slope and an
+    intercept. With two labels the one contrast is about the second, with more each label has its own.
+    """
+    cdef Py_ssize_t n_labels = totals.shape[0], n = len(messages), contrasts = held_out.shape[0], contrast, i, j
+    cdef Py_ssize_t room = 0, size, label, about, bins = held_out.shape[1]
+    cdef Reading how = reading(weights, damping, log_table, smoothing, rate)
+    cdef const uint32_t[::1] buckets
+    cdef const int64_t[::1] offsets
+    cdef double* terms_of = NULL
+    cdef double log_odds
+    cdef bint is_certain
+    fit_contrast(rows.shape[1], n_labels, contrasts - 1)
+    if not 0 <= start <= end <= n == labels.shape[0] == is_scored.shape[0] == shifts.shape[0] == scores.shape[0]:
+        raise IndexError(f"{n} messages, {start} to {end}, have {labels.shape[0]} labels, {shifts.shape[0]} shifts and so "
+                         "on")
+    if not contrasts == shifts.shape[1] == scores.shape[1] == lines.shape[0] or lines.shape[1] != 2 or (
+        held_out.shape[2] != 2
+    ):
+        raise IndexError(f"{contrasts} contrasts have {lines.shape[0]} lines, {shifts.shape[1]} shifts and so on")
+    try:
+        for i in range(start, end):
+            buckets, offsets = messages[i]
+            label, size = labels[i], buckets.shape[0]
+            fit_table(rows.shape[0], n_labels, buckets, label)
+            fit_groups(offsets, how.groups, size)
+            if size > room:
+                PyMem_Free(terms_of)
+                room = 2 * size
+                terms_of = <double*> PyMem_Malloc(room * sizeof(double))
+                if terms_of == NULL:
+                    raise MemoryError
+            with nogil:
+                is_certain = True
+                for contrast in range(contrasts if is_scored[i] else 0):
+                    about = 1 if n_labels == 2 else contrast
+                    fill_terms(&how, rows, n_labels, buckets, offsets, about, contrast, shifts[i, contrast], terms_of)
+                    scores[i, contrast] = sum_by_halves(terms_of, size)
+                    log_odds = lines[contrast, 0] * scores[i, contrast] + lines[contrast, 1]
+                    if (log_odds if about == label else -log_odds) < certain:
+                        is_certain = False
+                if is_certain:
+                    for contrast in range(contrasts if is_scored[i] else 0):
+                        about = 1 if n_labels == 2 else contrast
+                        held_out[contrast, score_bin(<float> scores[i, contrast], limit, width, bins), about == label] += 1
+                    totals[label] += 1
+                    count(rows, buckets, label)
+            if not is_certain:
+                return i
+    finally:
+        PyMem_Free(terms_of)
+    return end
 
 
 cdef inline int rice_parameter(Py_ssize_t n, int bits) noexcept nogil:

@@ -6,24 +6,39 @@ where it is decided which scores are worth counting.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import PREDICTION_BYTES, HeldOut, predictions, stored
-from priory.features import VERSION, Features, unpacked
-from priory.journal import Journal, JournalError, Lesson, View
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores, totals_before
+from priory.features import VERSION, unpacked
+from priory.journal import Change, Journal, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
+from priory.kernels import Buckets
 from priory.scoring import CERTAIN, are_comparable, calibrations, held_out, plain_scores, towards
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Taught(NamedTuple):
+    """A message that somebody says is of a label."""
+
+    digest: bytes
+    label: str
+    features: bytes  #: packed, for the journal
+    buckets: Buckets  #: the same, for the counts
+    offsets: NDArray[np.int64]
+    source: str
+    sender: str
+    time: float
+
+
+class Learned(NamedTuple):
     """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
 
     outcome: str
@@ -46,7 +61,7 @@ class Memory:
             raise
         self._has_changed = False
         self._run = ("", 0)  # the label learned last, and how often in a row
-        self._lines: list[Calibration] = []
+        self._lines = [Calibration(0.0, 0.0)] * len(contrasts(len(labels)))
         self._drawn_at = -1  # the generation of the counts that the lines were drawn from,
         self._drawn_from = 0  # and the outcomes in them
 
@@ -73,10 +88,14 @@ class Memory:
         return self._lines
 
     @property
+    def _recent_for(self) -> int:
+        """How many more changes the lines may be older than, a hundredth of the outcomes in them; negative: too old."""
+        return self._drawn_from // 100 - (self.view.generation - self._drawn_at)
+
+    @property
     def _recent_calibrations(self) -> list[Calibration]:
-        """The lines, or older ones if at most a hundredth as many changes came since as outcomes were in them."""
-        is_recent = 100 * (self.view.generation - self._drawn_at) <= self._drawn_from
-        return self._lines if is_recent else self.calibrations
+        """The lines, or the newest if they are not recent."""
+        return self._lines if self._recent_for >= 0 else self.calibrations
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
@@ -86,12 +105,11 @@ class Memory:
         finally:
             self.journal.close()
 
-    def learn(self, lessons: list[tuple[Lesson, Features]], user: str) -> list[Learned]:
+    def learn(self, taught: list[Taught], user: str) -> list[Learned]:
         """Learn all of these, durably, or none."""
         with self._changing():
             self.journal.name_labels(self._labels)
-            labels = self.journal.labels_of((lesson.digest for lesson, _ in lessons), user)
-            done = [self._learn(*each, labels) for each in lessons]
+            done = self._learn(taught, user)
             if any(each.outcome != "known" for each in done):
                 self._score_unscored()
         return done
@@ -99,9 +117,7 @@ class Memory:
     def forget(self, digest: bytes, user: str) -> str | None:
         """Take a lesson back exactly; return its label, None if there was none."""
         with self._changing():
-            change = self.journal.forget(digest, user)
-            if change:
-                self.view.apply(change)
+            change = self._forget(digest, user)
         return change.label if change else None
 
     def merge(self, other: Journal) -> dict[str, int]:
@@ -141,42 +157,92 @@ class Memory:
             raise
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
-    def _learn(self, lesson: Lesson, features: Features, labels: dict[bytes, str]) -> Learned:
-        """Learn one of several messages; `labels` has those that were learned before, this one in the end included."""
-        was = labels.get(lesson.digest)
-        if was == lesson.label:
-            return Learned("known", lesson.digest.hex(), was)
-        change = self.journal.forget(lesson.digest, lesson.user) if was else None
+    def _learn(self, taught: list[Taught], user: str) -> list[Learned]:
+        """Learn what is new, take back what had another label and learn it anew."""
+        labels = self.journal.labels_of([each.digest for each in taught], user)
+        done: list[Learned] = []
+        new: list[Taught] = []
+        for each in taught:
+            was = labels.get(each.digest)
+            if was == each.label:
+                done.append(Learned("known", each.digest.hex(), was))
+                continue
+            if was:
+                self._learn_new(new, user)
+                self._forget(each.digest, user)
+                new = []
+            new.append(each)
+            labels[each.digest] = each.label
+            done.append(Learned("relearned" if was else "learned", each.digest.hex(), was))
+        self._learn_new(new, user)
+        return done
+
+    def _forget(self, digest: bytes, user: str) -> Change | None:
+        change = self.journal.forget(digest, user)
         if change:
             self.view.apply(change)
-        predicted = self._predicted(lesson.label, features) if self._is_in_turn(lesson.label) else None
-        self._append(lesson, features, predicted)
-        labels[lesson.digest] = lesson.label
-        return Learned("relearned" if was else "learned", lesson.digest.hex(), was)
+        return change
 
-    def _append(self, lesson: Lesson, features: Features, predicted: HeldOut | None) -> None:
-        self.journal.learn(lesson._replace(held_out=predicted))
-        self.view.add(features.buckets, lesson.label, predicted)
+    def _learn_new(self, new: list[Taught], user: str) -> None:
+        """Learn messages that are not in the journal, in their order."""
+        if new:
+            self.journal.learn_many(
+                Lesson(digest, label, features, held_out, user, source, sender, when)
+                for (digest, label, features, _, _, source, sender, when), held_out in zip(
+                    new, self._count(new), strict=True
+                )
+            )
 
-    def _predicted(self, label: str, features: Features) -> HeldOut | None:
-        """What is said of a message before it is learned; nothing while labels cannot be compared.
+    def _count(self, new: list[Taught]) -> list[HeldOut | None]:
+        """Count messages; return what was predicted of each just before it was.
 
-        That takes the newest lines, but to draw them takes longer than all else. So where recent ones say that there is
-        nothing to correct, as for nearly all mail, they do.
+        Corrections take the newest lines, but to draw them takes longer than all else. So where recent ones say that
+        there is nothing to correct, as for nearly all mail, they do.
         """
-        if not are_comparable(self.counts):
-            return None
-        plain = plain_scores(features, self.counts, self._model)
-        which, n_labels = self._labels.index(label), len(self._labels)
-        log_odds = towards(plain, which, n_labels, self._recent_calibrations)
-        if min(log_odds) < CERTAIN:
-            log_odds = towards(plain, which, n_labels, self.calibrations)
-        return held_out(plain, which, n_labels, log_odds)
+        which = {label: i for i, label in enumerate(self._labels)}
+        labels = np.array([which[each.label] for each in new])
+        is_scored = self._are_in_turn([each.label for each in new]) & are_comparable(
+            totals_before(self.counts.totals, labels)
+        )
+        run = self._model.run(self.counts, [(each.buckets, each.offsets) for each in new], labels, is_scored)
+        uncertain: dict[int, HeldOut] = {}
+        at = 0
+        while at < len(new):
+            lines = self._recent_calibrations if is_scored[at] else self._lines
+            end = self._end_of_recent(is_scored, at)
+            reached = run.learn(at, end, lines, CERTAIN)
+            self.view.generation += reached - at
+            at = reached
+            if at < end:
+                uncertain[at] = self._count_uncertain(new[at], run.scores[at].tolist())
+                at += 1
+        predicted = stored_scores(run.scores)
+        for at, each in uncertain.items():
+            predicted[at] = each
+        return predicted
 
-    def _is_in_turn(self, label: str) -> bool:
+    def _end_of_recent(self, is_scored: NDArray[np.bool_], at: int) -> int:
+        """Which of several messages, from `at` on, is the first that cannot be scored by the lines at hand."""
+        late = max(at, at + self._recent_for + 1)
+        scored_late = is_scored[late:].nonzero()[0]
+        return late + int(scored_late[0]) if len(scored_late) else len(is_scored)
+
+    def _count_uncertain(self, taught: Taught, plain: list[float]) -> HeldOut:
+        """Count a message with these scores; return what the newest lines predict of it."""
+        which, n_labels = self._labels.index(taught.label), len(self._labels)
+        predicted = held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
+        self.view.add(taught.buckets, taught.label, predicted)
+        return predicted
+
+    def _are_in_turn(self, labels: list[str]) -> NDArray[np.bool_]:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
-        self._run = (label, self._run[1] + 1 if self._run[0] == label else 1)
-        return self._run[1] <= LONGEST_RUN
+        last, n = self._run
+        in_turn = []
+        for label in labels:
+            last, n = label, n + 1 if label == last else 1
+            in_turn.append(n <= LONGEST_RUN)
+        self._run = last, n
+        return np.array(in_turn)
 
     def _score_unscored(self) -> None:
         """Give scores to lessons from a time when there was nothing to compare with.
@@ -186,7 +252,7 @@ class Memory:
         the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
         counts = self.view.counts
-        if counts.totals.min() < 10 or not are_comparable(counts, without=1):
+        if counts.totals.min() < 10 or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
         for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
@@ -196,14 +262,12 @@ class Memory:
                     self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
-        change = self.journal.forget(lesson.digest, lesson.user)
-        if change:
-            self.view.apply(change)
-            features = unpacked(lesson.features, self.journal.bits)
-            predicted = self._predicted(lesson.label, features)
-            if predicted is not None:
-                predicted = stored((score, 0) for score, _ in predictions(predicted))
-            self._append(lesson, features, predicted)
+        if self._forget(lesson.digest, lesson.user):
+            features, scored = unpacked(lesson.features, self.journal.bits), None
+            if are_comparable(self.counts.totals):
+                scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
+            self.journal.learn(lesson._replace(held_out=scored))
+            self.view.add(features.buckets, lesson.label, scored)
 
 
 def _opened(path: Path, counts: Path, bits: int) -> Journal:

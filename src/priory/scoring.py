@@ -17,6 +17,7 @@ from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
 from priory.bayes.counts import HeldOut, contrasts, stored
 from priory.features import Features
+from priory.kernels import total
 from priory.verdict import probability
 
 #: Log-odds that a line of not long ago must give a label so that the newest, too, gives it those, 3.4, at which nothing
@@ -36,7 +37,7 @@ class Score:
     @classmethod
     def of(cls, prior: float, terms: NDArray[np.float64]) -> Self:
         """Add up prior and terms."""
-        return cls(prior, terms, prior + float(np.add.reduce(terms)))
+        return cls(prior, terms, prior + total(terms))
 
     def of_the_other(self) -> Self:
         """Return the score of the other of two labels."""
@@ -56,20 +57,19 @@ def calibrations(counts: Counts) -> list[Calibration]:
     ]
 
 
-def are_comparable(counts: Counts, without: int = 0) -> bool:
-    """Tell whether every label has at least a tenth of the messages of any other, also with so many taken away.
+def are_comparable(totals: NDArray[np.int64], without: int = 0) -> NDArray[np.bool_]:
+    """Tell of totals [..., label] whether every label has at least a tenth of any other, also with so many taken away.
 
     Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
     """
-    totals: list[int] = counts.totals.tolist()
-    least = min(totals) - without
-    return least > 0 and 10 * least >= max(totals)
+    least = totals.min(axis=-1) - without
+    return np.asarray((least > 0) & (10 * least >= totals.max(axis=-1)))
 
 
 def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
     """Return the score of each contrast before calibration."""
     return [
-        float(np.add.reduce(model.terms(features.buckets, features.offsets, counts, contrast)))
+        total(model.terms(features.buckets, features.offsets, counts, contrast))
         for contrast in contrasts(counts.n_labels)
     ]
 

@@ -362,6 +362,18 @@ def test_a_lesson_comes_out_as_it_went_in(tmp_path: Path) -> None:
     journal.close()
 
 
+def test_the_labels_of_many_messages_are_found_also_of_those_just_learned(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "journal.sqlite")
+    lessons = [Lesson(i.to_bytes(2) * 16, ("ham", "spam")[i % 2], b"\0", user="ada") for i in range(1201)]
+    asked = [lesson.digest for lesson in (*lessons, Lesson(b"\xff" * 32, "", b""))]
+    with journal.writing():
+        journal.learn_many(lessons)
+        assert journal.labels_of(asked, "ada") == {lesson.digest: lesson.label for lesson in lessons}
+    assert journal.labels_of(asked, "ada") == {lesson.digest: lesson.label for lesson in lessons}
+    assert journal.labels_of(asked) == journal.labels_of([], "ada") == {}
+    journal.close()
+
+
 def test_lessons_without_scores_are_picked_by_label_and_digest(tmp_path: Path) -> None:
     journal = open_journal(tmp_path / "journal.sqlite")
     plain = [Lesson(bytes([i]) * 32, "ham", b"\0") for i in (5, 3, 4)]

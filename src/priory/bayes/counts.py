@@ -6,14 +6,14 @@ two tables of the same shape add up to the table of the joined data.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import starmap
+from itertools import repeat, starmap
 from struct import Struct
 from typing import Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.kernels import Buckets, add, subtract
+from priory.kernels import Buckets, add, score_bin, subtract
 
 #: Held-out scores are counted in bins of this width, from -LIMIT to LIMIT.
 BIN_WIDTH: Final = 0.1
@@ -56,6 +56,29 @@ def predictions(held_out: HeldOut) -> list[tuple[float, int]]:
     [(-1.5, 3)]
     """
     return list(_PREDICTION.iter_unpack(held_out))
+
+
+def stored_scores(scores: NDArray[np.float64]) -> list[HeldOut | None]:
+    """Return as they are stored the scores of several messages that correct nothing, [message, contrast].
+
+    A message that was not scored has not a number.
+
+    >>> [held_out and predictions(held_out) for held_out in stored_scores(np.array([[2.5], [np.nan]]))]
+    [[(2.5, 0)], None]
+    """
+    was_scored = (~np.isnan(scores[:, 0])).tolist()
+    parts = zip(*(map(_PREDICTION.pack, of_contrast, repeat(0)) for of_contrast in scores.T.tolist()), strict=True)
+    return [b"".join(each) if was else None for each, was in zip(parts, was_scored, strict=True)]
+
+
+def totals_before(totals: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the totals as they are when each of several messages is about to be counted, [message, label].
+
+    >>> totals_before(np.array([5, 0]), np.array([1, 1, 0])).tolist()
+    [[5, 0], [5, 1], [5, 2]]
+    """
+    each = labels[:, np.newaxis] == np.arange(len(totals))
+    return np.asarray(totals + each.cumsum(axis=0) - each, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +168,7 @@ def _corrections(predicted: list[tuple[float, int]]) -> NDArray[np.int8] | None:
 
 def bin_of(score: float) -> int:
     """Return the bin of a held-out score; beyond the limits it is the outermost."""
-    return min(max(int((score + SCORE_LIMIT) / BIN_WIDTH), 0), N_BINS - 1)
+    return score_bin(score, SCORE_LIMIT, BIN_WIDTH, N_BINS)
 
 
 def bin_centres() -> NDArray[np.float64]:

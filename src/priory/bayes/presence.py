@@ -19,16 +19,21 @@ $$ s = \sum_g \frac{w_g}{m_g + d} \sum_{f \in g} u_f $$
 How the few numbers were chosen, and what else was tried, is in docs/decisions/accuracy.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from priory.bayes.calibration import Calibration
 from priory.bayes.correction import UNIT
-from priory.bayes.counts import Counts, contrast_of
+from priory.bayes.counts import BIN_WIDTH, SCORE_LIMIT, Counts, contrast_of, contrasts, totals_before
 from priory.bayes.smoothing import log_pseudo
-from priory.kernels import Buckets, log_counts, terms
+from priory.kernels import Buckets, learn_certain, log_counts, terms
+
+Message: TypeAlias = tuple[Buckets, NDArray[np.int64]]  #: its features, and where each group of them starts
 
 
 @lru_cache(maxsize=8)
@@ -59,9 +64,12 @@ def _per_group(
 
 @lru_cache(maxsize=8)
 def _shift(own: int, rest: int, smoothing: float) -> float:
+    return float(_shifts(own, rest, smoothing))
+
+
+def _shifts(own: ArrayLike, rest: ArrayLike, smoothing: float) -> NDArray[np.float64]:
     """What every term has in common: the logarithms of the two numbers of messages."""
-    log_rest, log_own = log_pseudo((rest, own), 2 * smoothing).tolist()
-    return float(log_rest - log_own)
+    return np.asarray(log_pseudo(rest, 2 * smoothing) - log_pseudo(own, 2 * smoothing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +103,48 @@ class PresenceBayes:
         return terms(
             counts.rows, counts.n_labels, buckets, offsets, *_per_group(self.weights, self.damping),
             logs, self.smoothing, label, contrast, shift, sign * self.rate / UNIT,
+        )  # fmt: skip
+
+    def run(
+        self, counts: Counts, messages: list[Message], labels: NDArray[np.int64], is_scored: NDArray[np.bool_]
+    ) -> "Run":
+        """Return messages that are to be counted one after the other, and which of them are scored before."""
+        totals = totals_before(counts.totals, labels)
+        own = np.ascontiguousarray(totals[:, contrasts(counts.n_labels)])
+        shifts = _shifts(own, totals.sum(axis=1, keepdims=True) - own, self.smoothing)
+        return Run(self, counts, messages, labels, is_scored, shifts, np.full(shifts.shape, np.nan))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Messages that are counted in their order, each scored just before, as far as a line is certain of their labels.
+
+    >>> counts, model = Counts.empty(bits=4, n_labels=2), PresenceBayes(weights=(1.0,), smoothing=0.5, damping=0.0)
+    >>> one, other = ((np.array([bucket], np.uint32), np.array([0, 1])) for bucket in (3, 4))
+    >>> run = model.run(counts, [one, other, other, one], np.array([0, 1, 1, 1]), np.array([False, False, True, True]))
+    >>> run.learn(0, 4, [Calibration(1.0, 0.0)], certain=1.0)
+    3
+    >>> run.scores.round(3).tolist()
+    [[nan], [nan], [1.099], [-1.504]]
+    """
+
+    model: PresenceBayes
+    counts: Counts
+    messages: list[Message]
+    labels: NDArray[np.int64]
+    is_scored: NDArray[np.bool_]
+    shifts: NDArray[np.float64]  #: [message, contrast]: what all terms of a message have in common when it is its turn
+    scores: NDArray[np.float64]  #: [message, contrast]: not a number for what was not scored, or not yet
+
+    def learn(self, start: int, end: int, lines: Sequence[Calibration], certain: float) -> int:
+        """Count messages from `start` on; return the first that was not, which is `end` or has been scored.
+
+        That is one to whose label the line of some contrast gives log-odds below `certain`.
+        """
+        model, counts = self.model, self.counts
+        return learn_certain(
+            counts.rows, counts.totals, counts.held_out, self.messages, self.labels, self.is_scored, self.shifts,
+            start, end, np.array([(line.slope, line.intercept) for line in lines]), certain,
+            *_per_group(model.weights, model.damping), _log_table(model.smoothing, _log_bits(int(counts.totals.sum()))),
+            model.smoothing, model.rate / UNIT, SCORE_LIMIT, BIN_WIDTH, self.scores,
         )  # fmt: skip

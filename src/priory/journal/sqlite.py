@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -59,6 +60,7 @@ _LESSON: Final = "change, start, size, digest, label, held_out, user, source, se
 _CACHE_KB: Final = 16_000
 _WAL_PAGES: Final = 4_000  #: then they are copied to the database: pages that change often are copied once
 _MOST_WAITING: Final = 1_000
+_MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at most
 
 
 class Journal:
@@ -225,9 +227,16 @@ class Journal:
 
     def labels_of(self, digests: Iterable[bytes], user: str = "") -> dict[bytes, str]:
         """Return the labels under which messages were learned, of those that were."""
+        ends = {digest[16:]: digest for digest in digests}
+        labels: dict[bytes, str] = {}
         with _errors_named(self.path, self._wait_s):
-            rows = ((digest, self._learned("label", digest, user)) for digest in digests)
-            return {digest: row[0] for digest, row in rows if row}
+            self._write_down()
+            asked = iter(ends)
+            while some := list(islice(asked, _MOST_ASKED)):
+                are_learned = f"substr(digest, 17) IN ({', '.join('?' * len(some))}) AND user = ?"
+                sql = f"SELECT substr(digest, 17), label FROM lessons WHERE {are_learned}"  # noqa: S608
+                labels.update((ends[end], label) for end, label in self._db.execute(sql, (*some, user)))
+        return labels
 
     def _learned(self, columns: str, digest: bytes, user: str) -> tuple[Any, ...] | None:
         if (digest, user) in self._waiting:
@@ -238,11 +247,19 @@ class Journal:
 
     def learn(self, lesson: Lesson) -> None:
         """Append a lesson; a message is learned once per user, so an earlier lesson must be forgotten first."""
-        key = lesson.digest, lesson.user
-        if key in self._waiting or len(self._waiting) == _MOST_WAITING:
-            self._write_down()
-        self._waiting[key] = self._next_change(), lesson
-        self._tally[lesson.label] += 1
+        self.learn_many([lesson])
+
+    def learn_many(self, lessons: Iterable[Lesson]) -> None:
+        """Append lessons in their order."""
+        waiting, tally, change = self._waiting, self._tally, self.last_change
+        for lesson in lessons:
+            key = lesson.digest, lesson.user
+            if key in waiting or len(waiting) == _MOST_WAITING:
+                self._write_down()
+            change += 1
+            waiting[key] = change, lesson
+            tally[lesson.label] += 1
+        self.last_change = change
 
     def _write_down(self) -> None:
         """Give the lessons learned so far their rows: many at once cost less than each by itself."""
@@ -267,9 +284,10 @@ class Journal:
         (((learned, start, size, label, held_out), features),) = self._bundles.read([row])
         self._db.execute(
             "INSERT INTO forgotten (change, learned, label, held_out, start, size) VALUES (?, ?, ?, ?, ?, ?)",
-            (self._next_change(), learned, label, held_out, start, size),
+            (self.last_change + 1, learned, label, held_out, start, size),
         )
         self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
+        self.last_change += 1
         self._tally[label] -= 1
         return Change(-1, label, features, held_out)
 
@@ -345,10 +363,6 @@ class Journal:
         (said,) = self._row("PRAGMA integrity_check(1)")
         if said != "ok":
             raise JournalError(f"{self.path} is damaged ({' '.join(said.split())}). Restore it from a backup.")
-
-    def _next_change(self) -> int:
-        self.last_change += 1
-        return self.last_change
 
 
 def _create(connection: sqlite3.Connection, features_version: int, bits: int) -> None:
