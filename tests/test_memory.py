@@ -12,7 +12,7 @@ import pytest
 from priory.decision import UNSURE, Costs
 from priory.demo import draw
 from priory.features import VERSION, Spec
-from priory.filter import Filter, Options
+from priory.filter import BYTES_READ_TOGETHER, READ_TOGETHER, Filter, Options
 from priory.journal import Journal, JournalError
 
 SMALL = Options(spec=Spec(bits=16))
@@ -117,7 +117,7 @@ def test_who_may_only_read_a_home_can_check_mail(open_folder: Path, unprivileged
     open_folder.chmod(0o755)
 
 
-def test_bulk_learning_keeps_no_raw_message() -> None:
+def test_bulk_learning_keeps_raw_messages_only_while_some_are_read() -> None:
     alive = 0
 
     class Raw(bytes):
@@ -127,13 +127,26 @@ def test_bulk_learning_keeps_no_raw_message() -> None:
 
     def lessons() -> Iterator[tuple[bytes, str, str]]:
         nonlocal alive
-        for drawn in MAIL[:20]:
+        for drawn in MAIL[:100]:
             alive += 1
             yield Raw(drawn.raw), drawn.label, ""
-            assert alive <= 2
+            assert alive <= 2 * READ_TOGETHER + 1
 
     with TemporaryDirectory() as home, Filter.open(home, SMALL) as filter_:
-        assert len(next(filter_.learn_many(lessons()))) == 20
+        assert len(next(filter_.learn_many(lessons()))) == 100
+
+
+def test_large_messages_are_read_one_by_one() -> None:
+    read = []
+
+    def lessons() -> Iterator[tuple[bytes, str, str]]:
+        for drawn in MAIL[:5]:
+            read.append(drawn.raw)
+            yield drawn.raw + b"x" * BYTES_READ_TOGETHER, drawn.label, ""
+
+    with TemporaryDirectory() as home, Filter.open(home, SMALL) as filter_:
+        next(filter_.learn_many(lessons(), group=1))
+        assert len(read) == 1
 
 
 def test_a_few_lessons_of_one_label_are_not_scored(tmp_path: Path) -> None:

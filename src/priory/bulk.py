@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
 from priory.corpus.error import explained
 from priory.features import KINDS, Features, Spec, packed
-from priory.filter import Filter, Options, Prepared, prepare_many
+from priory.filter import BYTES_READ_TOGETHER, READ_TOGETHER, Filter, Options, Prepared, prepare_many
 from priory.kernels import Buckets
 from priory.verdict import Verdict
 from priory.workers import Workers
 
-MOST_PARTS: Final = 32  #: that go to another process together
-MOST_BYTES: Final = 512 * 1024  #: of mail that go to another process together, or in one file that is sent by its name
+MOST_PARTS: Final = 2 * READ_TOGETHER  #: that go to another process together
+MOST_BYTES: Final = BYTES_READ_TOGETHER  #: of mail that go there together, or in one file that is sent by its name
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 _Plain: TypeAlias = tuple[Any, ...]  # a Part as it is sent: a named tuple takes longer
 
@@ -103,7 +103,7 @@ def _together(mail: Corpus) -> Iterator[list[Labelled]]:
         for message in mail:
             some.append(message)
             n_bytes += len(message.raw)
-            if len(some) == MOST_PARTS or n_bytes >= MOST_BYTES:
+            if len(some) == READ_TOGETHER or n_bytes >= BYTES_READ_TOGETHER:
                 yield some
                 some, n_bytes = [], 0
     except CorpusError:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from priory.explanation import Explanation
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
+READ_TOGETHER: Final = 32
+BYTES_READ_TOGETHER: Final = 512 * 1024
 #: How much each kind of feature counts; measured in docs/decisions/accuracy.md.
 WEIGHTS: Final[Mapping[str, float]] = {
     "word": 0.4,
@@ -110,6 +112,21 @@ def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec) -> list[Prepa
     """
     parsed = [message if isinstance(message, Prepared) else parse(message) for message in messages]
     return [message if isinstance(message, Prepared) else prepared(message, spec) for message in parsed]
+
+
+def _together(
+    lessons: Iterable[tuple[bytes | Prepared, str, str]],
+) -> Iterator[list[tuple[bytes | Prepared, str, str]]]:
+    """Yield lessons that are read together: some, or fewer if they are large."""
+    some: list[tuple[bytes | Prepared, str, str]] = []
+    n_bytes = 0
+    for lesson in lessons:
+        some.append(lesson)
+        n_bytes += 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
+        if len(some) == READ_TOGETHER or n_bytes >= BYTES_READ_TOGETHER:
+            yield some
+            some, n_bytes = [], 0
+    yield some
 
 
 def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
@@ -218,8 +235,8 @@ class Filter:
         self, lessons: Iterable[tuple[bytes | Prepared, str, str]], user: str = "", group: int = GROUP
     ) -> Iterator[list[Learned]]:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
-        rest = iter(lessons)
-        while ready := [self._taught(*each) for each in islice(rest, group)]:  # keeps no raw message
+        taught = self._taught(lessons)
+        while ready := list(islice(taught, group)):
             yield self._memory.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
@@ -251,16 +268,15 @@ class Filter:
             journal_bytes=self.journal.path.stat().st_size,
         )
 
-    def _read(self, message: bytes | Prepared) -> Prepared:
-        return message if isinstance(message, Prepared) else self.prepare(message)
-
-    def _taught(self, message: bytes | Prepared, label: str, source: str) -> Taught:
-        """What can be known of a lesson before it is its turn to be learned."""
-        if label not in self.options.labels:
-            raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
-        digest, sender, features, blob = self._read(message)
-        blob = blob or packed(features, self._spec.bits)
-        return Taught(digest, label, blob, features.buckets, features.offsets, source, sender, time.time())
+    def _taught(self, lessons: Iterable[tuple[bytes | Prepared, str, str]]) -> Iterator[Taught]:
+        """Yield what can be known of lessons before it is their turn to be learned."""
+        for some in _together(lessons):
+            read = prepare_many([message for message, _, _ in some], self._spec)
+            for (digest, sender, features, blob), (_, label, source) in zip(read, some, strict=True):
+                if label not in self.options.labels:
+                    raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
+                stored = blob or packed(features, self._spec.bits)
+                yield Taught(digest, label, stored, features.buckets, features.offsets, source, sender, time.time())
 
     def _scores(self, features: Features) -> list[Score]:
         if self._missing():

@@ -7,8 +7,7 @@ a term of its own, `others`.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +24,7 @@ from priory.verdict import probability
 CERTAIN: Final = 6.0
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """A label's log-odds as a sum: prior, one term per feature, and what the other labels take or leave."""
 
     prior: float

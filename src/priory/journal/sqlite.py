@@ -6,7 +6,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
@@ -154,7 +154,8 @@ class Journal:
             try:
                 yield
             finally:
-                self._rollback()
+                with suppress(sqlite3.ProgrammingError):  # closed meanwhile
+                    self._rollback()
 
     @contextmanager
     def writing(self, *, wait: bool = True) -> Iterator[None]:
