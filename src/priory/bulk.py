@@ -22,7 +22,7 @@ from priory.kernels import Buckets
 from priory.verdict import Verdict
 from priory.workers import Workers
 
-MOST_PARTS: Final = 2 * READ_TOGETHER  #: that go to another process together
+MOST_PARTS: Final = 4 * READ_TOGETHER  #: that go to another process together
 MOST_BYTES: Final = BYTES_READ_TOGETHER  #: of mail that go there together, or in one file that is sent by its name
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 _Plain: TypeAlias = tuple[Any, ...]  # a Part as it is sent: a named tuple takes longer
