@@ -23,3 +23,4 @@ cdef class Fields:
 
 
 cdef bint is_named(const Field* field, bytes name) noexcept
+cdef int fit(bytes raw, Py_ssize_t start, Py_ssize_t end) except -1

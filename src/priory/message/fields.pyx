@@ -33,6 +33,13 @@ cdef inline bint is_plain(const uint8_t* text, Py_ssize_t length) noexcept:
     return every < 128 and not encoded
 
 
+cdef int fit(bytes raw, Py_ssize_t start, Py_ssize_t end) except -1:
+    """Raise unless this is a stretch of the bytes: no loop looks again."""
+    if not 0 <= start <= end <= PyBytes_GET_SIZE(raw):
+        raise IndexError(f"{start} to {end} is no stretch of {PyBytes_GET_SIZE(raw)} bytes")
+    return 0
+
+
 cdef const uint8_t* field_end(
     const uint8_t* at, const uint8_t* end, Py_ssize_t* name, Py_ssize_t* colon
 ) noexcept:
@@ -58,6 +65,7 @@ def leading_fields_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
     >>> leading_fields_end(b"X-Spam-Status: Yes\\nHello Ann,\\n", 0, 30)
     19
     """
+    fit(raw, start, end)
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
     cdef const uint8_t* after
     cdef Py_ssize_t name = 0, colon = 0
@@ -90,6 +98,7 @@ cdef class Fields:
     """
 
     def __cinit__(self, bytes raw, Py_ssize_t start, Py_ssize_t end):
+        fit(raw, start, end)
         self.n = 0
         self.field = <Field*> PyMem_Malloc(32 * sizeof(Field))
         if self.field == NULL:

@@ -24,7 +24,6 @@ cdef class Structure:
 
     cdef Py_ssize_t _read(self, Py_ssize_t start, Py_ssize_t end, int depth) except -1
     cdef Part _part(self, Fields own, Py_ssize_t start, Py_ssize_t end)
-    cdef Part _leaf(self, Fields own, Kind kind, Py_ssize_t start, Py_ssize_t end)
     cdef int _read_multipart(self, Part part, int depth) except -1
     cdef int _descend(self, Part part, list pieces, int depth) except -1
     cdef list _pieces(self, Py_ssize_t start, Py_ssize_t end, bytes boundary)

@@ -12,7 +12,7 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr
 
-from priory.message.fields cimport Fields
+from priory.message.fields cimport Fields, fit
 
 from priory.message.charset import is_ascii_charset
 from priory.message.fields import leading_fields_end
@@ -124,10 +124,7 @@ cdef class Structure:
             kind = Kind(content_type, disposition, encoding)
         else:
             kind = _usual_kind(content_type, disposition, encoding)
-        return self._leaf(own, kind, start, end)
-
-    cdef Part _leaf(self, Fields own, Kind kind, Py_ssize_t start, Py_ssize_t end):
-        if kind.is_malformed:
+        if (<Kind> kind).is_malformed:
             self.defects.append("malformed content type")
         return Part(own, kind, start, end)
 
@@ -189,6 +186,7 @@ def structure(bytes raw, Py_ssize_t start):
 
 cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
     """Return where the header block ends and where the body begins: before and after the first empty line."""
+    fit(raw, start, end)
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
     cdef const uint8_t* at = text + start
     cdef const uint8_t* last = text + end
