@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from priory.bulk import MOST_BYTES, checked, read_ahead
+from priory.bulk import checked, read_ahead
 from priory.corpus import Corpus, CorpusError, read, read_index
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import MOST_BYTES_TOGETHER, Filter, Options
 from priory.journal import JournalError
 from priory.verdict import Verdict
 
@@ -31,7 +31,7 @@ def inbox(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "files/notes.txt").write_bytes(b"Buy milk\n")
     (folder / "files/small.mbox").write_bytes(b"".join(b"From a\n" + each.raw + b"\n\n" for each in drawn[:9]))
     large = b"".join(b"From a\n" + each.raw + b"\n\n" for each in drawn) * 2
-    assert len(large) > MOST_BYTES
+    assert len(large) > MOST_BYTES_TOGETHER
     (folder / "files/large.mbox").write_bytes(large)
     with tarfile.open(folder / "files/mail.tar", "w") as archive:
         for i, each in enumerate(drawn[:70]):

@@ -12,7 +12,7 @@ import pytest
 from priory.decision import UNSURE, Costs
 from priory.demo import draw
 from priory.features import VERSION, Spec
-from priory.filter import BYTES_READ_TOGETHER, READ_TOGETHER, Filter, Options
+from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, Filter, Options
 from priory.journal import Journal, JournalError
 
 SMALL = Options(spec=Spec(bits=16))
@@ -142,7 +142,7 @@ def test_large_messages_are_read_one_by_one() -> None:
     def lessons() -> Iterator[tuple[bytes, str, str]]:
         for drawn in MAIL[:5]:
             read.append(drawn.raw)
-            yield drawn.raw + b"x" * BYTES_READ_TOGETHER, drawn.label, ""
+            yield drawn.raw + b"x" * MOST_BYTES_TOGETHER, drawn.label, ""
 
     with TemporaryDirectory() as home, Filter.open(home, SMALL) as filter_:
         next(filter_.learn_many(lessons(), group=1))

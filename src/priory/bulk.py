@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
 from priory.corpus.error import explained
 from priory.features import KINDS, Features, Spec, packed
-from priory.filter import BYTES_READ_TOGETHER, READ_TOGETHER, Filter, Options, Prepared, prepare_many
+from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, Filter, Options, Prepared, prepare_many, together
 from priory.kernels import Buckets
 from priory.verdict import Verdict
 from priory.workers import Workers
 
 MOST_PARTS: Final = 4 * READ_TOGETHER  #: that go to another process together
-MOST_BYTES: Final = BYTES_READ_TOGETHER  #: of mail that go there together, or in one file that is sent by its name
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 _Plain: TypeAlias = tuple[Any, ...]  # a Part as it is sent: a named tuple takes longer
 
@@ -55,7 +54,7 @@ def checked(
     """
     if jobs == 1:
         with Filter.open(home, options) as filter_:
-            yield (_told(filter_, some, tell) for some in _together(mail))
+            yield (_told(filter_, some, tell) for some in together(mail, _raw_bytes, READ_TOGETHER))
     else:
         with Workers(jobs, lambda: _checking(home, options, tell)) as workers:
             yield _in_order(workers, mail)
@@ -93,23 +92,6 @@ def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, s
     verdicts = list(filter_.check_many([message.raw for message in messages]))
     text = "".join(map(tell, verdicts, [message.source for message in messages]))
     return Told(text, len(verdicts), verdicts[-1].reason if verdicts else "")
-
-
-def _together(mail: Corpus) -> Iterator[list[Labelled]]:
-    """Put messages together that are checked together; what comes before one that cannot be read is checked."""
-    some: list[Labelled] = []
-    n_bytes = 0
-    try:
-        for message in mail:
-            some.append(message)
-            n_bytes += len(message.raw)
-            if len(some) == READ_TOGETHER or n_bytes >= BYTES_READ_TOGETHER:
-                yield some
-                some, n_bytes = [], 0
-    except CorpusError:
-        yield some
-        raise
-    yield some
 
 
 class _Read(NamedTuple):
@@ -176,23 +158,17 @@ def _in_order(workers: "Workers[list[_Plain], _Done]", mail: Corpus) -> Iterator
 
 
 def _batches(parts: Iterable[Part]) -> Iterator[list[_Plain]]:
-    """Put parts together that are sent together; what comes before one that cannot be read is sent.
+    """Put parts together that are sent together; the last batch may be empty: the home is opened nevertheless."""
+    for some in together(_to_send(parts), _sent_bytes, MOST_PARTS):
+        yield [tuple(part) for part in some]
 
-    The last batch may be empty: where there is no mail, the home is opened nevertheless.
-    """
-    batch: list[_Plain] = []
-    n_bytes = 0
-    try:
-        for part in _to_send(parts):
-            batch.append(tuple(part))
-            n_bytes += len(part.where[1] or b"") if part.reader is _given else 0
-            if len(batch) == MOST_PARTS or n_bytes >= MOST_BYTES:
-                yield batch
-                batch, n_bytes = [], 0
-    except CorpusError:
-        yield batch
-        raise
-    yield batch
+
+def _raw_bytes(message: Labelled) -> int:
+    return len(message.raw)
+
+
+def _sent_bytes(part: Part) -> int:
+    return len(part.where[1] or b"") if part.reader is _given else 0
 
 
 def _to_send(parts: Iterable[Part]) -> Iterator[Part]:
@@ -207,7 +183,7 @@ def _to_send(parts: Iterable[Part]) -> Iterator[Part]:
 
 def _is_small(path: str) -> bool:
     try:
-        return os.stat(path).st_size <= MOST_BYTES  # noqa: PTH116 - a Path for each message would cost too much
+        return os.stat(path).st_size <= MOST_BYTES_TOGETHER  # noqa: PTH116 - a Path for each message would cost too much
     except OSError:
         return True  # who reads it will say what is wrong
 

@@ -2,13 +2,13 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from priory.verdict import Claim, Evidence, Verdict
 if TYPE_CHECKING:
     from priory.explanation import Explanation
 
+Thing = TypeVar("Thing")
 GROUP: Final = 500  #: messages that bulk learning makes durable together
 READ_TOGETHER: Final = 16
-BYTES_READ_TOGETHER: Final = 512 * 1024
+MOST_BYTES_TOGETHER: Final = 512 * 1024
 #: How much each kind of feature counts; measured in docs/decisions/accuracy.md.
 WEIGHTS: Final[Mapping[str, float]] = {
     "word": 0.4,
@@ -117,18 +118,30 @@ def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec) -> list[Prepa
     return read
 
 
-def _together(
-    lessons: Iterable[tuple[bytes | Prepared, str, str]],
-) -> Iterator[list[tuple[bytes | Prepared, str, str]]]:
-    """Yield lessons that are read together: some, or fewer if they are large."""
-    some: list[tuple[bytes | Prepared, str, str]] = []
+def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
+    return 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
+
+
+def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -> Iterator[list[Thing]]:
+    """Yield things in groups of `most`, or fewer if they are large; those before one that cannot be had come first.
+
+    The last group may be empty.
+
+    >>> list(together(["a", "b", "c"], len, 2))
+    [['a', 'b'], ['c']]
+    """
+    some: list[Thing] = []
     n_bytes = 0
-    for lesson in lessons:
-        some.append(lesson)
-        n_bytes += 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
-        if len(some) == READ_TOGETHER or n_bytes >= BYTES_READ_TOGETHER:
-            yield some
-            some, n_bytes = [], 0
+    try:
+        for thing in things:
+            some.append(thing)
+            n_bytes += size(thing)
+            if len(some) == most or n_bytes >= MOST_BYTES_TOGETHER:
+                yield some
+                some, n_bytes = [], 0
+    except Exception:
+        yield some
+        raise
     yield some
 
 
@@ -273,7 +286,7 @@ class Filter:
 
     def _taught(self, lessons: Iterable[tuple[bytes | Prepared, str, str]]) -> Iterator[Taught]:
         """Yield what can be known of lessons before it is their turn to be learned."""
-        for some in _together(lessons):
+        for some in together(lessons, _raw_bytes, READ_TOGETHER):
             read = prepare_many([message for message, _, _ in some], self._spec)
             for (digest, sender, features, blob), (_, label, source) in zip(read, some, strict=True):
                 if label not in self.options.labels:

@@ -15,7 +15,9 @@ cdef class Fields:
     cdef list _kept
 
     cdef int _find(self, const uint8_t* text, Py_ssize_t length) except -1
-    cdef int _append(self, const uint8_t* text, Py_ssize_t name_end, const uint8_t* value, const uint8_t* end) except -1
+    cdef int _append(
+        self, const uint8_t* name, Py_ssize_t name_length, const uint8_t* value, const uint8_t* end
+    ) except -1
     cdef const Field* first(self, bytes name) noexcept
     cdef str raw_value(self, bytes name)
     cdef int decode(self, list defects) except -1
