@@ -69,8 +69,7 @@ def only(raw: bytes) -> bytes:
 
 def unwrapped(message: bytes) -> bytes:
     """Remove the envelope line of a message, and one level of quoting from its lines."""
-    unquoted = QUOTED.sub(b"\n", message) if b">From " in message else message
-    return unquoted.partition(b"\n")[2]
+    return QUOTED.sub(b"\n", message).partition(b"\n")[2]
 
 
 def blocks(head: bytes, stream: IO[bytes]) -> Iterator[bytes]:
