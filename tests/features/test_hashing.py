@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priory.features.hashing import Keys, Tokens, kind_seed, squeeze
+from priory.features.hashing import Keys, Tokens, kind_seed
 from priory.features.sections import Section
 
 WIDTH = 1 << 64
@@ -151,14 +151,6 @@ def test_runs_are_consecutive_words(text, n, seed, bits):
 def test_runs_of_no_words_are_refused():
     with pytest.raises(ValueError, match="no runs of 0 words"):
         Keys(22).runs(Tokens(b"cheap pills", False), 0)
-
-
-@given(st.binary(), st.integers(0, 40))
-def test_white_space_is_squeezed(text, most):
-    def one(run):
-        return b"\n" if b"\n" in run[0] else b" "
-
-    assert squeeze(text, most) == re.sub(rb"[\x00-\x20]+", one, text)[:most]
 
 
 @given(st.lists(st.lists(st.integers(0, 300), max_size=60), min_size=12, max_size=12), st.sampled_from((8, 22, 28)))

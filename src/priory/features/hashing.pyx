@@ -461,33 +461,3 @@ cdef void* _grown(void* room, Py_ssize_t n) except NULL:
     if more == NULL:
         raise MemoryError
     return more
-
-
-def squeeze(bytes text, Py_ssize_t most):
-    """Return the text with every run of white space as one character: a new line if it has one, else a space.
-
-    Ends when there are `most` bytes.
-    """
-    cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i, n = 0
-    cdef bytes squeezed = PyBytes_FromStringAndSize(NULL, min(length, most))
-    cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(squeezed)
-    cdef uint8_t c, last = 33
-    for i in range(length):
-        c = old[i]
-        if c > 32:
-            if n == most:
-                break
-            out[n] = c
-            n += 1
-        elif last > 32:
-            if n == most:
-                break
-            c = 10 if c == 10 else 32
-            out[n] = c
-            n += 1
-        else:
-            c = 10 if c == 10 else last
-            out[n - 1] = c
-        last = c
-    return squeezed if n == PyBytes_GET_SIZE(squeezed) else squeezed[:n]

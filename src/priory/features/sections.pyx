@@ -8,14 +8,15 @@ A section is kept as shown and folded to lower case, in UTF-8, byte for byte in 
 import re
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
+from priory.features.folding cimport folded
 from priory.features.hashing cimport Tokens
 from priory.message.fields cimport Field, Fields
 from priory.message.reading cimport Message, Text
 
-from priory.features.hashing import squeeze
+from priory.features.folding import squeeze
 
 MOST_HEADER = 400  #: characters of one header: long ones are signatures and routes
 MOST_HEADERS = 6_000
@@ -24,12 +25,6 @@ MOST_TEXT = 12_000
 MOST_SOURCE = 3_000  #: of which the headers take their part first
 MOST_LINK = 200
 MOST_LINKS = 50
-
-cdef extern from "Python.h":
-    uint32_t Py_UNICODE_TOLOWER(uint32_t c)
-
-cdef enum:
-    SIGMA = 0x3A3  # at the end of a word its lower case is another
 
 # Characters whose lower case takes more or fewer bytes; tests/features/test_sections.py looks for others.
 _OUT_OF_STEP = re.compile("[İȺȾẞ\u2126\u212a\u212bⱢⱤⱭⱮⱯⱰⱾⱿꞍꞪꞫꞬꞭꞮꞰꞱꞲꟅ]")
@@ -50,53 +45,11 @@ def section(str name, bytes text, Py_ssize_t most):
     >>> section("text", "Grüße, 50 % OFF".encode(), 100).folded.decode()
     'grüße, 50 % off'
     """
-    cdef bytes shown
-    if text.isascii():
-        shown = text if len(text) <= most else text[:most]
-        return Section(name, shown, shown.lower())
-    shown = _cut(text, most)
-    cdef bytes folded = _folded(shown)
-    if folded is not None:
-        return Section(name, shown, folded)
+    cdef bytes shown = _cut(text, most), lower = folded(shown)
+    if lower is not None:
+        return Section(name, shown, lower)
     in_step = _OUT_OF_STEP.sub(lambda letter: letter[0].lower(), text.decode("utf-8", "replace"))
     return Section(name, _cut(in_step.encode(), most), _cut(in_step.lower().encode(), most))
-
-
-cdef bytes _folded(bytes text):
-    """The text in lower case; None if a character needs more thought: one that gets out of step, or a sigma."""
-    cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i = 0
-    cdef bytes folded = PyBytes_FromStringAndSize(NULL, length)
-    cdef uint8_t* new = <uint8_t*> PyBytes_AS_STRING(folded)
-    cdef uint32_t c, small
-    while i < length:
-        if old[i] < 0x80:
-            new[i] = old[i] | 32 if 65 <= old[i] <= 90 else old[i]
-            i += 1
-        elif old[i] < 0xE0:
-            c = (old[i] & 0x1F) << 6 | old[i + 1] & 0x3F
-            small = Py_UNICODE_TOLOWER(c)
-            if c == SIGMA or small != c and not 0x80 <= small < 0x800:
-                return None
-            new[i] = 0xC0 | small >> 6
-            new[i + 1] = 0x80 | small & 0x3F
-            i += 2
-        elif old[i] < 0xF0:
-            c = (old[i] & 0x0F) << 12 | (old[i + 1] & 0x3F) << 6 | old[i + 2] & 0x3F
-            small = Py_UNICODE_TOLOWER(c)
-            if small != c and not 0x800 <= small < 0x10000:
-                return None
-            new[i] = 0xE0 | small >> 12
-            new[i + 1] = 0x80 | small >> 6 & 0x3F
-            new[i + 2] = 0x80 | small & 0x3F
-            i += 3
-        else:
-            c = (old[i] & 0x07) << 18 | (old[i + 1] & 0x3F) << 12 | (old[i + 2] & 0x3F) << 6 | old[i + 3] & 0x3F
-            if Py_UNICODE_TOLOWER(c) != c:
-                return None
-            memcpy(new + i, old + i, 4)
-            i += 4
-    return folded
 
 
 cdef bytes _cut(bytes data, Py_ssize_t most):

@@ -1,0 +1,1 @@
+cdef bytes folded(bytes text)
