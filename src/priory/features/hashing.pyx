@@ -405,28 +405,24 @@ cdef class Keys:
 cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bits) noexcept:
     """Sort by digits of nine bits, the lowest first, without a branch that could go wrong: 2/3 of numpy's time."""
     cdef uint32_t[4][512] places
-    cdef uint32_t[4] begin = [0, 0, 0, 0]
-    cdef uint32_t key, count
+    cdef uint32_t begin, count
     cdef Py_ssize_t i
-    cdef int digit
-    memset(places, 0, sizeof(places))
+    cdef int digit, digits = 3 if bits <= 27 else 4
+    memset(places, 0, digits * sizeof(places[0]))
     for i in range(n):
-        key = keys[i]
-        places[0][key & 511] += 1
-        places[1][key >> 9 & 511] += 1
-        places[2][key >> 18 & 511] += 1
-        places[3][key >> 27] += 1
-    for i in range(512):
-        for digit in range(4):
+        places[0][keys[i] & 511] += 1
+        places[1][keys[i] >> 9 & 511] += 1
+        places[2][keys[i] >> 18 & 511] += 1
+    for i in range(n if digits == 4 else 0):
+        places[3][keys[i] >> 27] += 1
+    for digit in range(digits):
+        begin = 0
+        for i in range(512):
             count = places[digit][i]
-            places[digit][i] = begin[digit]
-            begin[digit] += count
-    by_digit(keys, room, n, 0, places[0])
-    by_digit(room, keys, n, 9, places[1])
-    by_digit(keys, room, n, 18, places[2])
-    if bits <= 27:
-        return room
-    by_digit(room, keys, n, 27, places[3])
+            places[digit][i] = begin
+            begin += count
+        by_digit(keys, room, n, 9 * digit, places[digit])
+        keys, room = room, keys
     return keys
 
 
