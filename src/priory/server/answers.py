@@ -17,7 +17,7 @@ from typing import Final
 
 from priory.filter import Filter
 from priory.marking import marked, marked_head
-from priory.verdict import Verdict, digits, printable
+from priory.verdict import Verdict, by_kind, digits, is_readable, printable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
 
 THRESHOLD: Final = 5.0
@@ -74,10 +74,12 @@ def report(verdict: Verdict, rating: Rating) -> str:
     ]
     if verdict.reason:
         return "\n".join([*lines, printable(verdict.reason), ""])
+    every = verdict.evidence
+    readable = [each for each in every if is_readable(each.kind)]
     lines += ["", f"{verdict.prior:+8.3f}  prior"]
-    lines += [f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} features" for kind in verdict.kinds]
+    lines += [f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} features" for kind in by_kind(every)]
     lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}", "", "The weightiest of it:"]
-    lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in verdict.readable[:_MOST_EVIDENCE]]
+    lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable[:_MOST_EVIDENCE]]
     return "\n".join([*lines, ""])
 
 

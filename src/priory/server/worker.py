@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import priory.explanation  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
 from priory.filter import Filter, Options
 from priory.journal import JournalError
 from priory.server.answers import answer, tell
@@ -39,6 +40,9 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
     """Answer clients until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     try:
         with Filter.open(home, options) as filter_:
+            filter_.check(
+                b""
+            )  # so that nobody waits for what is done once, and what is wrong shows before anybody comes
             asyncio.run(_Worker(filter_, serving, listeners).run(ready, alive))
     except JournalError as error:
         log("error", what=repr(str(error)))
