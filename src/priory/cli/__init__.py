@@ -20,6 +20,8 @@ def main() -> None:
             _run()
         else:
             sys.exit(status)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except OSError as error:  # standard output is full or gone
         sys.stderr.write(f"priory: the output cannot be written: {error.strerror}\n")
         sys.exit(1)

@@ -125,9 +125,10 @@ class Connection(asyncio.Protocol):
 
 
 def _where(error: Exception) -> str:
-    """What went wrong, and in which line of ours."""
+    """What went wrong, and in which line; what others than us say about it may quote a message."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     place = f"{at.tb_frame.f_code.co_filename}:{at.tb_lineno}" if at else "nowhere"
-    return f"{type(error).__name__}({str(error)!r}) at {place}"
+    said = repr(str(error)) if type(error).__module__.startswith("priory.") else ""
+    return f"{type(error).__name__}({said}) at {place}"

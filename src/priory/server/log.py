@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 
 
 def log(event: str, **figures: object) -> None:
@@ -10,5 +11,6 @@ def log(event: str, **figures: object) -> None:
     `priory[4711]: request verb=CHECK bytes=2345 verdict=spam us=312`
     """
     about = "".join(f" {name}={value}" for name, value in figures.items())
-    sys.stderr.write(f"priory[{os.getpid()}]: {event}{about}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # nobody reads it: mail is answered all the same
+        sys.stderr.write(f"priory[{os.getpid()}]: {event}{about}\n")
+        sys.stderr.flush()

@@ -42,16 +42,17 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Refused(Exception):  # noqa: N818 - the client's error, not ours
-    """A request that is not done; `answer` tells the client why."""
+    """A request that is not done: `answer` tells the client why, and may quote it; the text is fit for a log."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, quoted: bytes = b"") -> None:
         super().__init__(text)
-        self.answer = f"SPAMD/1.0 {status} {text}\r\n".encode("ascii", "backslashreplace")
+        shown = quoted[:80].decode("ascii", "replace").translate(dict.fromkeys((*range(32), 127, 0xFFFD), "?"))
+        self.answer = f"SPAMD/1.0 {status} {text}{shown}\r\n".encode("ascii", "backslashreplace")
 
     @classmethod
-    def bad(cls, what: str) -> "Refused":
+    def bad(cls, what: str, quoted: bytes = b"") -> "Refused":
         """The request breaks the protocol."""
-        return cls(EX_PROTOCOL, f"Bad header line: {what}")
+        return cls(EX_PROTOCOL, f"Bad header line: {what}", quoted)
 
     @classmethod
     def unavailable(cls, why: str) -> "Refused":
@@ -193,7 +194,7 @@ def _first(line: bytes) -> Request:
     found = _FIRST_LINE.fullmatch(line)
     verb = found[1].decode("ascii") if found else ""
     if found is None or verb not in _VERBS:
-        raise Refused.bad(_shown(line))
+        raise Refused.bad("", line)
     return Request(verb, int(found[2]))
 
 
@@ -221,7 +222,7 @@ def _with_field(request: Request, line: bytes) -> Request:
             request = replace(request, remove_local=b"local" in lowered)
         case b"compress":
             if b"zlib" not in lowered:
-                raise Refused.bad(f"(compression type not supported: {_shown(value)})")
+                raise Refused.bad("(compression type not supported) ", value)
             request = replace(request, is_compressed=True)
     return request
 
@@ -242,8 +243,3 @@ def _inflated(data: bytes, most_bytes: int) -> bytes:
 
 def _too_big(most_bytes: int) -> Refused:
     return Refused(EX_TOOBIG, f"Message too big: at most {most_bytes} bytes are taken")
-
-
-def _shown(text: bytes) -> str:
-    """What a client sent, harmless in a log, and not all of it."""
-    return text[:80].decode("ascii", "replace").translate(dict.fromkeys((*range(32), 127, 0xFFFD), "?"))
