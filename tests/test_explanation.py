@@ -104,6 +104,15 @@ def test_any_bytes_are_explained_exactly(taught: Filter, raw: bytes) -> None:
     assert_exact(taught.explain(raw))
 
 
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+@given(st.sampled_from([drawn.raw for drawn in MAIL] + HTML) | st.binary(max_size=300), st.integers(1, 60))
+def test_a_few_readable_terms_are_those_of_all(taught: Filter, raw: bytes, most: int) -> None:
+    verdict = taught.check(raw)
+    assert verdict.claims[verdict.about].list_evidence(most) == tuple(verdict.readable[:most])
+
+
 def test_a_word_is_coloured_where_it_stands(tmp_path: Path) -> None:
     spec = Spec(frozenset({"word"}), bits=16)
     with Filter.open(tmp_path, Options(spec=spec)) as filter_:

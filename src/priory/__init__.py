@@ -10,10 +10,10 @@
 (True, 'word:buy')
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` takes as long to load as the client of a running daemon takes in all
 if TYPE_CHECKING:
+    from typing import Any
+
     from priory.filter import Filter, Options
     from priory.message import Message, parse
     from priory.verdict import Evidence, Verdict
@@ -31,8 +31,10 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load what is asked for when it is asked for: `priory --help` needs no arrays."""
     if name not in _HOMES:
         raise AttributeError(f"module 'priory' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
     return getattr(import_module(f"priory.{_HOMES[name]}"), name)

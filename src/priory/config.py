@@ -14,17 +14,25 @@ A home may hold a `priory.toml`:
 
     [patterns]                 # your own regular expressions (RE2), each a feature
     my-name = '(?i)dear ada'
+
+    [spamd]                    # the daemon, `priory serve`
+    listen = "127.0.0.1:783"
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
 from priory.features.patterns import PatternError, compiled
 from priory.filter import Options
+from priory.server.options import Serving, host_and_port
+
+Thing = TypeVar("Thing")
+#: What each number of [spamd] can be at most.
+MOST: Final = {"workers": 1024, "max_connections": 100_000, "max_bytes": 1 << 30, "timeout": 3600}
 
 
 class ConfigError(Exception):
@@ -33,17 +41,24 @@ class ConfigError(Exception):
 
 def load(path: Path) -> Options:
     """Return the options in a file; without a file, the defaults."""
+    return _loaded(path, parse)
+
+
+def load_serving(path: Path) -> Serving:
+    """Return what a file says about the daemon; without a file, the defaults."""
+    return _loaded(path, parse_serving)
+
+
+def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Options()
+        text = ""
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
-    from tomllib import TOMLDecodeError  # noqa: PLC0415 - a quick start where there is no file
-
     try:
         return parse(text)
-    except (ConfigError, TOMLDecodeError) as error:
+    except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 
@@ -56,13 +71,62 @@ def parse(text: str) -> Options:
     Traceback (most recent call last):
     priory.config.ConfigError: unknown key 'cost'; did you mean 'costs'?
     """
-    from tomllib import loads  # noqa: PLC0415
-
-    given = loads(text)
-    _refuse_unknown(given, ("labels", "costs", "features", "patterns"))
+    given = _given(text)
     labels = _labels(given.get("labels", ["ham", "spam"]))
     costs = _costs(labels, _table(given, "costs"))
     return Options(costs=costs, spec=_spec(_table(given, "features"), _table(given, "patterns")))
+
+
+def parse_serving(text: str) -> Serving:
+    """Return what a configuration says about the daemon.
+
+    >>> parse_serving('[spamd]\\nlisten = "127.0.0.1:783"').listen
+    ('127.0.0.1:783',)
+    """
+    given = _table(_given(text), "spamd")
+    usual = Serving()
+    _refuse_unknown(given, ("listen", "workers", "max_connections", "max_bytes", "timeout"))
+    return Serving(
+        listen=_addresses(given.get("listen", [])),
+        workers=_number("workers", given.get("workers", usual.workers)),
+        max_connections=_number("max_connections", given.get("max_connections", usual.max_connections)),
+        max_bytes=_number("max_bytes", given.get("max_bytes", usual.max_bytes)),
+        timeout=_number("timeout", given.get("timeout", usual.timeout)),
+    )
+
+
+def _given(text: str) -> Mapping[str, Any]:
+    if not text:
+        return {}
+    from tomllib import TOMLDecodeError, loads  # noqa: PLC0415 - a quick start where there is no file
+
+    try:
+        given = loads(text)
+    except TOMLDecodeError as error:
+        raise ConfigError(str(error)) from None
+    _refuse_unknown(given, ("labels", "costs", "features", "patterns", "spamd"))
+    return given
+
+
+def _addresses(given: Any) -> tuple[str, ...]:
+    several = [given] if isinstance(given, str) else given
+    if not isinstance(several, list):
+        raise ConfigError(
+            f'[spamd] listen must be an address or a list of them, such as "127.0.0.1:783", not {given!r}'
+        )
+    for each in several:
+        if not (isinstance(each, str) and (each.startswith("/") or host_and_port(each))):
+            raise ConfigError(
+                f'[spamd] listen: {each!r} is no address; use host:port, such as "127.0.0.1:783" or "[::1]:783", or '
+                "the full path of a socket"
+            )
+    return tuple(several)
+
+
+def _number(key: str, given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST[key]:
+        raise ConfigError(f"[spamd] {key} must be a whole number from 1 to {MOST[key]}, not {given!r}")
+    return given
 
 
 def _labels(given: Any) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ class Claim:
     label: str
     log_odds: float
     prior: float
-    list_evidence: Callable[[], tuple[Evidence, ...]] = field(repr=False, compare=False)
+    #: Lists all evidence, or so many of the weightiest that a person can read, which takes far less time.
+    list_evidence: Callable[[int | None], tuple[Evidence, ...]] = field(repr=False, compare=False)
 
     @property
     def probability(self) -> float:
@@ -60,7 +61,7 @@ class Claim:
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """All terms, the weightiest first."""
-        return self.list_evidence()
+        return self.list_evidence(None)
 
 
 @dataclass(slots=True)
@@ -118,8 +119,8 @@ class Verdict:
 
     @property
     def readable(self) -> list[Evidence]:
-        """The evidence that says something to a person; n-grams do not."""
-        return [e for e in self.evidence if not e.kind.endswith("-gram")]
+        """The evidence that says something to a person."""
+        return [e for e in self.evidence if is_readable(e.kind)]
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
@@ -133,7 +134,7 @@ class Verdict:
 
     def _evidence_line(self) -> str:
         """The weightiest words and facts; n-grams say little to a person, so they are summed up."""
-        readable = [e for e in self.readable[:8] if abs(e.term) >= 0.0005]
+        readable = [e for e in self.claims[self.about].list_evidence(8) if abs(e.term) >= 0.0005]
         rest = self.log_odds - self.prior - sum(e.term for e in readable)
         shown = "; ".join(f"{_header_safe(e.feature)[:80]} {e.term:+.3f}" for e in readable)
         return f"{shown}; all else {rest:+.3f}" if shown else f"all {rest:+.3f}"
@@ -165,6 +166,11 @@ class Verdict:
     def to_json(self, most_evidence: int | None = None) -> str:
         """Return the verdict as one line of JSON."""
         return json.dumps(self.as_dict(most_evidence), ensure_ascii=False)
+
+
+def is_readable(kind: str) -> bool:
+    """Tell whether features of a kind say something to a person; n-grams do not."""
+    return not kind.endswith("-gram")
 
 
 def by_kind(evidence: Iterable[Evidence]) -> tuple[Kind, ...]:

@@ -20,9 +20,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from fcntl import F_SETPIPE_SZ, fcntl
 from itertools import accumulate
-from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
+
+from priory.forking import forked
 
 AHEAD: Final = 3  #: batches that are under way for each worker
 PIPE_BYTES: Final = 1024 * 1024
@@ -154,15 +156,12 @@ class _Worker:
         for end in (self.batches, self.results):
             os.set_blocking(end, False)
         _ours.update((self.batches, self.results))
-        # What a signal raised in the child would return into what its parent was doing: none until it is ready.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
-            self._process: int | None = os.fork() or _live(start, theirs_in, theirs_out)
+            self._process: int | None = forked(lambda: _live(start, theirs_in, theirs_out))
         except OSError:
             self._let_go()
             raise
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(theirs_in)
             os.close(theirs_out)
 
@@ -221,23 +220,12 @@ class _Worker:
             os.close(end)
 
 
-def _live(start: _Start, batches: int, results: int) -> NoReturn:
-    """What the child does, all its life; it never returns into what its parent was doing."""
-    status = 1
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        while _ours:
-            os.close(_ours.pop())
+def _live(start: _Start, batches: int, results: int) -> None:
+    """What the child does, all its life."""
+    while _ours:
+        os.close(_ours.pop())
+    with suppress(BrokenPipeError):  # the parent has ended
         _serve(start, batches, results)
-        status = 0
-    except BrokenPipeError:  # the parent has ended
-        status = 0
-    except BaseException:  # noqa: BLE001 - the traceback is all that can be saved
-        traceback.print_exc()
-    finally:
-        os._exit(status)
 
 
 def _serve(start: _Start, batches: int, results: int) -> None:

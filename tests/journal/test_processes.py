@@ -1,7 +1,10 @@
 """Several processes on one journal, and processes that are killed."""
 
+import ast
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -192,3 +195,23 @@ def check_acknowledged(home: Path, said: Path, opened: Open, counts_of: CountsOf
             label = filter_.journal.label_of(bytes.fromhex(digest))
             assert what.startswith("may") or (label is not None) == (what == "knows")
         assert_sound(filter_, counts_of)
+
+
+def test_two_filters_of_one_process_lose_nothing_when_another_process_comes_and_goes(
+    tmp_path: Path, mail: list[Drawn], opened: Open
+):
+    def come_and_go() -> None:  # no fork: that would have part of SQLite's memory of what is open
+        look = f"from priory import Filter; f = Filter.open({str(tmp_path)!r}); print(f.stats().lessons); f.close()"
+        lessons = ast.literal_eval(subprocess.check_output([sys.executable, "-c", look], text=True))
+        seen.append(sum(lessons.values()))
+
+    seen: list[int] = []
+    one, two = opened(tmp_path), opened(tmp_path)
+    for i, drawn in enumerate(mail[:4]):
+        (one, two)[i % 2].learn(drawn.raw, drawn.label)
+        come_and_go()
+    one.close()
+    two.learn(mail[4].raw, mail[4].label)
+    come_and_go()
+    two.close()
+    assert seen == [1, 2, 3, 4, 5]

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),
     "filter": ("pipe", "filter_message"),
+    "serve": ("serve", "serve"),
     "stats": ("ask", "stats"),
     "rebuild": ("teach", "rebuild"),
     "merge": ("teach", "merge"),

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require
+from priory.cli.thin import line
 from priory.verdict import Verdict, digits, printable
 
 _MOST_EVIDENCE = 20
@@ -55,8 +56,8 @@ def check(
 
 
 def _line(verdict: Verdict, source: str) -> str:
-    about = "" if len(verdict.claims) == 2 else f" {verdict.about}"
-    return f"{verdict.label:8} {digits(verdict.probability):11}{about}  {printable(source)}\n"
+    about = "" if len(verdict.claims) == 2 else verdict.about
+    return line(verdict.label, digits(verdict.probability), about, printable(source))
 
 
 def _as_json(verdict: Verdict, source: str) -> str:

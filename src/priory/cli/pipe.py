@@ -3,7 +3,6 @@
 Whatever happens inside, the message comes out: a filter that loses mail is worse than none.
 """
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priory.cli.options import HOME, Home, opened
+from priory.cli.thin import TRY_AGAIN, passed_on
 
 if TYPE_CHECKING:
     from priory.verdict import Verdict
-
-TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h: the mail server keeps the message and tries again later
-_OURS = re.compile(rb"^X-Priory-[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.MULTILINE | re.IGNORECASE)
 
 
 def filter_message(
@@ -39,36 +36,16 @@ def filter_message(
     raw = sys.stdin.buffer.read() if sys.stdin else b""
     status = 0
     try:
+        from priory.marking import marked  # noqa: PLC0415 - what cannot be loaded must not stop the mail
+
         out = marked(raw, _verdict(raw, home))
     except Exception as error:  # noqa: BLE001 - mail flows, whatever is wrong with us
         sys.stderr.write(f"priory: message passed unchecked: {error}\n")
         out, status = raw, TRY_AGAIN if strict else 0
-    try:
-        sys.stdout.buffer.write(out)
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        sys.stderr.write(f"priory: the message cannot be passed on: {error.strerror}\n")
-        status = TRY_AGAIN
-    if status:
+    if status := passed_on(out) or status:
         raise typer.Exit(status)
 
 
 def _verdict(raw: bytes, home: Path) -> "Verdict":
     with opened(home) as filter_:
         return filter_.check(raw)
-
-
-def marked(raw: bytes, verdict: "Verdict") -> bytes:
-    """Return the message with this verdict's headers, and no others of ours."""
-    from priory.message import envelope_end  # noqa: PLC0415
-    from priory.message.mime import header_end  # noqa: PLC0415
-
-    start = envelope_end(raw)
-    end, _ = header_end(raw, start, len(raw))
-    line_end = b"\r\n" if raw[start:end].endswith(b"\r\n") else b"\n"
-    fold = b";" + line_end + b"\t"
-    ours = b"".join(
-        f"{name}: {value}".encode("ascii").replace(b"; ", fold if name.endswith("Evidence") else b"; ") + line_end
-        for name, value in verdict.headers()
-    )
-    return raw[:start] + ours + _OURS.sub(b"", raw[start:end]) + raw[end:]

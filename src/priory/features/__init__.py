@@ -54,11 +54,15 @@ class Features:
     @property
     def found(self) -> tuple[tuple[Found, ...], ...]:
         """Where each feature stands and what it is called, per kind: looked for again, as only explanations ask."""
+        return self.found_of(frozenset(KINDS))
+
+    def found_of(self, kinds: frozenset[str]) -> tuple[tuple[Found, ...], ...]:
+        """The same, with nothing for all other kinds."""
         if self.drawn_from is None:
             return ()
         raw, spec = self.drawn_from
         several: list[list[Found]] = [[] for _ in KINDS]
-        for kind, found in find(parse(raw), spec.kinds, spec.patterns, spec.bits, located=True).found():
+        for kind, found in find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found():
             several[kind].append(Found(*found))
         return tuple(tuple(each) for each in several)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from priory.features.hashing import Tokens
 from priory.features.sections import Section
 
+_FIELD = re.compile(rb"^[^\x00- ]", re.MULTILINE)
 _TAG = re.compile(rb"<([^\x00- >]+)[^>]*>")
 
 
@@ -25,7 +26,7 @@ def words_named(section: Section, tokens: Tokens, n: int) -> Callable[[int, int]
 def header_words_named(section: Section, tokens: Tokens, n: int) -> Callable[[int, int], str]:
     """Return what names words of headers by their place: the header, and the words in it (`subject=limited offer`)."""
     text = section.folded
-    lines = [at for at, byte in enumerate(text) if byte > 32 and (at == 0 or text[at - 1] == 10)]
+    lines = [field.start() for field in _FIELD.finditer(text)]
     words = words_named(section, tokens, n)
 
     def named(start: int, end: int) -> str:

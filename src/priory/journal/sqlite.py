@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
+from priory.journal import in_use
 from priory.journal.bundles import BUNDLES, Bundles
 from priory.journal.lesson import Change, JournalError, Lesson
 
@@ -66,8 +67,9 @@ _MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at m
 class Journal:
     """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, wait_s: float) -> None:
+    def __init__(self, path: Path, file: in_use.File, connection: sqlite3.Connection, wait_s: float) -> None:
         self.path = path
+        self._file: in_use.File | None = file
         self._db = connection
         self._wait_s = wait_s
         self._cursor = connection.cursor()  # for what is asked at every check
@@ -82,9 +84,8 @@ class Journal:
     @classmethod
     def open(cls, path: Path, features_version: int, bits: int, wait_s: float = 10.0) -> Self:
         """Open a journal, or make one where there is no file. A file that is none is refused and left as it is."""
-        _refuse_foreign(path)
-        with _errors_named(path, wait_s):
-            _touch(path)
+        file = in_use.enter(path, _seen_and_made)
+        with _errors_named(path, wait_s), _left_if_unopened(file):
             connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
             try:
                 _create(connection, features_version, bits)
@@ -94,7 +95,7 @@ class Journal:
                 connection.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
                 connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
                 connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
-                journal = cls(path, connection, wait_s)
+                journal = cls(path, file, connection, wait_s)
                 journal._refuse_features(features_version)
             except BaseException:
                 connection.close()
@@ -113,14 +114,14 @@ class Journal:
         """Open a journal that is there and change nothing about it, also where this account may only read."""
         if not path.is_file() or not path.stat().st_size:
             raise JournalError(f"{path} is not a Priory journal: there is nothing in it.")
-        _refuse_foreign(path)
+        file = in_use.enter(path, _refuse_foreign)
         # Where nobody can write, nobody can change it meanwhile; elsewhere SQLite needs its own files beside it.
         mode = "mode=ro" if may_write(path.parent) else "mode=ro&immutable=1"
-        with _errors_named(path, 0):
+        with _errors_named(path, 0), _left_if_unopened(file):
             connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
             try:
                 _refuse_other_format(path, connection.execute("PRAGMA user_version").fetchone()[0])
-                journal = cls(path, connection, 0)
+                journal = cls(path, file, connection, 0)
                 journal._refuse_features(features_version)
             except BaseException:
                 connection.close()
@@ -130,6 +131,9 @@ class Journal:
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
+        if self._file is not None:
+            in_use.leave(self._file)
+            self._file = None
 
     def _row(self, sql: str, *values: object) -> tuple[Any, ...]:
         with _errors_named(self.path, self._wait_s):
@@ -400,6 +404,20 @@ def _write_ahead(connection: sqlite3.Connection, wait_s: float) -> None:
 def may_write(path: Path) -> bool:
     """Tell whether this account, as it acts now, may write to a file or a folder."""
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+@contextmanager
+def _left_if_unopened(file: in_use.File) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        in_use.leave(file)
+        raise
+
+
+def _seen_and_made(path: Path) -> None:
+    _refuse_foreign(path)
+    _touch(path)
 
 
 def _touch(path: Path) -> None:

@@ -1,0 +1,35 @@
+"""`priory serve`: the daemon that answers mail servers and the thin client."""
+
+import gc
+
+import typer
+
+from priory.cli.options import HOME, Home, Problem, problems, require
+
+
+def serve(home: Home = HOME) -> None:
+    """Answer mail servers and programs made for SpamAssassin, and make `filter` and `check` quick.
+
+    Listens on `socket` in the home, and where `[spamd]` in `priory.toml` says. Runs in the foreground; logs to standard
+    error. SIGTERM and Ctrl-C stop it when what it has begun is done; SIGHUP has it read `priory.toml` again.
+
+    **Examples**
+
+    `priory serve`
+
+    `priory serve --home /var/lib/priory & spamc -U /var/lib/priory/socket -R < message.eml`
+    """
+    from priory.config import load, load_serving  # noqa: PLC0415
+    from priory.server.listeners import ListenError  # noqa: PLC0415
+    from priory.server.master import Master  # noqa: PLC0415
+
+    require(home)
+    place = home.expanduser().absolute()
+    with problems():
+        master = Master(place, lambda: (load(place / "priory.toml"), load_serving(place / "priory.toml")))
+        gc.freeze()  # what is loaded is shared with the workers as long as nobody touches it
+        try:
+            status = master.run()
+        except ListenError as error:
+            raise Problem(str(error)) from None
+    raise typer.Exit(status)

@@ -1,0 +1,138 @@
+"""The thin client: `priory filter` and `priory check FILE`, answered by a running daemon if there is one.
+
+To load the filter takes many times as long as to ask who has it loaded. So this module loads next to nothing, and takes
+only what it is sure to answer, byte for byte, as the ordinary command would; all else is left to that one. So is
+everything if no daemon answers in time, or not as expected: nothing depends on the daemon being well.
+"""
+
+import _socket  # what `socket` wraps: to load the wrapping takes longer than to be answered
+import io
+import os
+import stat
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TRY_AGAIN = 75  # EX_TEMPFAIL of sysexits.h: the mail server keeps the message and tries again later
+PATIENCE_S = 2.0
+MOST_BYTES = 16 * 1024 * 1024  # of a file: of much larger ones the ordinary command reads only a part
+_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz")
+
+
+def answered(arguments: "Sequence[str]") -> int | None:
+    """Run a command by the daemon; return its exit status, or None if the ordinary command has to do it."""
+    command, *rest = arguments or [""]
+    if command == "filter":
+        return _filter([each for each in rest if each != "--strict"])  # which is about errors, and here are none
+    return _check(rest) if command == "check" else None
+
+
+def _filter(arguments: list[str]) -> int | None:
+    home, others = _home(arguments)
+    if others or sys.stdin is None or not os.path.exists(f"{home}/socket"):  # noqa: PTH110 - no pathlib here
+        return None
+    raw = sys.stdin.buffer.read()
+    answer = asked("PROCESS", raw, home)
+    if answer is None:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(raw))  # for the ordinary command to read again
+        return None
+    return passed_on(answer[1])
+
+
+def passed_on(out: bytes) -> int:
+    """Write a message to standard output; return the exit status that follows."""
+    try:
+        sys.stdout.buffer.write(out)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        sys.stderr.write(f"priory: the message cannot be passed on: {error.strerror}\n")
+        return TRY_AGAIN
+    return 0
+
+
+def _check(arguments: list[str]) -> int | None:
+    home, others = _home(arguments)
+    if len(others) != 1 or not os.path.exists(f"{home}/socket"):  # noqa: PTH110
+        return None
+    path = others[0].removeprefix("./")
+    raw = _one_message(path)
+    answer = raw and asked("HEADERS", raw, home)
+    text = answer and _line(*answer, path)
+    if not text:
+        return None
+    sys.stdout.write(text)
+    return 0
+
+
+def _home(arguments: list[str]) -> tuple[str, list[str]]:
+    """Return the home that is meant, and the other arguments."""
+    home = os.environ.get("PRIORY_HOME") or "~/.priory"
+    others = []
+    rest = iter(arguments)
+    for each in rest:
+        if each == "--home" and (value := next(rest, None)) is not None:
+            home = value
+        elif each.startswith("--home="):
+            home = each.removeprefix("--home=")
+        else:
+            others.append(each)
+    return os.path.expanduser(home) or ".", others  # noqa: PTH111
+
+
+def _one_message(path: str) -> bytes | None:
+    """Return what is in a file if it is one message beyond doubt, and its name is printed as it is."""
+    parts = path.removeprefix("/").split("/")
+    if path.startswith("-") or not (path.isascii() and path.isprintable()) or "" in parts or "." in parts:
+        return None
+    try:
+        status = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES or path.lower().endswith(_ARCHIVES):
+            return None
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+            raw = file.read()
+    except OSError:
+        return None
+    name, colon, _ = raw[:80].partition(b":")
+    return raw if colon and name.replace(b"-", b"").isalpha() else None  # no mbox, no picture begins like this
+
+
+def asked(verb: str, raw: bytes, home: str) -> tuple[list[str], bytes] | None:
+    """Ask the daemon about a message; return the fields and the body of its answer, None if it has no good one."""
+    received = bytearray()
+    try:
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            end = time.monotonic() + PATIENCE_S
+            connection.settimeout(PATIENCE_S)
+            connection.connect(f"{home}/socket")
+            connection.sendall(b"%s SPAMC/1.5\r\nContent-length: %d\r\n\r\n" % (verb.encode(), len(raw)))
+            connection.sendall(raw)
+            while piece := connection.recv(1 << 20):
+                received += piece
+                connection.settimeout(max(end - time.monotonic(), 0.001))
+        finally:
+            connection.close()
+    except OSError:
+        return None
+    head, _, body = bytes(received).partition(b"\r\n\r\n")
+    fields = head.decode("latin-1").split("\r\n")
+    if fields[0] != "SPAMD/1.1 0 EX_OK" or f"Content-length: {len(body)}" not in fields:
+        return None
+    return fields, body
+
+
+def _line(fields: list[str], headers: bytes, path: str) -> str | None:
+    """Return what `check` prints for a message that has these headers, None if it would print more."""
+    verdict, _, rest = headers.decode("latin-1").partition("\n")
+    label, _, about = verdict.strip().removeprefix("X-Priory-Verdict: ").partition("; ")
+    if "Labels: 2" not in fields or not about or "\nX-Priory-Reason: " in rest:  # then there is more to be told
+        return None
+    return line(label, about.partition("=")[2], "", path)
+
+
+def line(label: str, probability: str, about: str, source: str) -> str:
+    """Return what `check` prints for a message; with more than two labels it says which one the probability is of."""
+    return f"{label:8} {probability:11}{about and ' ' + about}  {source}\n"

@@ -1,0 +1,106 @@
+"""What the daemon says to clients made for SpamAssassin, in their terms.
+
+SpamAssassin gives points and calls spam what has 5.0 or more. Priory's points are its log-odds, shifted so that 5.0 is
+where it says spam:
+
+    points = 5 + log-odds − ln(t / (1 − t))
+
+with t the probability from which on the costs say spam (0.96 unless they are set otherwise, so 5.0 points are log-odds
+of 3.18). A point more multiplies the odds by e, wherever it comes from; points are a sum, as the log-odds are. The last
+digit is rounded so that 5.0 and more is spam, and nothing else; *unsure* is not. With more than two labels what is said
+depends on all probabilities, not only on that of spam: t is then 1/2, and points stop short of 5.0, or at it. While too
+little has been learned, a message has 0.0 points.
+"""
+
+import math
+from typing import Final
+
+from priory.filter import Filter
+from priory.marking import marked, marked_head
+from priory.verdict import Verdict, by_kind, digits, is_readable, printable
+from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
+
+THRESHOLD: Final = 5.0
+_MOST_EVIDENCE: Final = 15
+
+
+def answer(request: Request, filter_: Filter) -> tuple[bytes, str]:
+    """Return the answer to a request that learns nothing, and what was said, in a word."""
+    if request.verb not in RATING_VERBS:
+        return (PONG if request.verb == "PING" else b""), "none"
+    verdict = filter_.check(request.body)
+    labels = filter_.options.labels
+    rating = rating_of(verdict, spam_label(labels))
+    extra = [("Labels", str(len(labels)))] if request.verb == "HEADERS" else []
+    return rated(request, rating, _body(request, verdict, rating), extra), verdict.label
+
+
+def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:
+    """Learn or forget a message; return the answer, and what was done."""
+    if request.set_local:
+        outcome = filter_.learn(request.body, _label(request, filter_.options.labels), "spamd", request.user).outcome
+        return told(did_set=outcome != "known", did_remove=False), outcome
+    if request.remove_local:
+        was = filter_.forget(request.body, request.user)
+        return told(did_set=False, did_remove=was is not None), "forgotten" if was else "unknown"
+    return told(did_set=False, did_remove=False), "nothing"
+
+
+def spam_label(labels: tuple[str, ...]) -> str:
+    """Return the label that is spam: the one of that name, or else the second."""
+    return "spam" if "spam" in labels else labels[1]
+
+
+def rating_of(verdict: Verdict, spam: str) -> Rating:
+    """Return a verdict in points."""
+    is_spam = verdict.label == spam
+    if verdict.reason:
+        return Rating(is_spam, 0.0, THRESHOLD)
+    t = min(max(verdict.thresholds.get(spam, 0.5), 1e-9), 1 - 1e-9)
+    points = round(THRESHOLD + verdict.claims[spam].log_odds - math.log(t / (1 - t)), 1)
+    return Rating(is_spam, max(points, THRESHOLD) if is_spam else min(points, THRESHOLD - 0.1), THRESHOLD)
+
+
+def symbols(verdict: Verdict) -> str:
+    """Return the names of the rules that matched, as SpamAssassin would say: what was said, and whether it could be."""
+    return f"PRIORY_{verdict.label.upper()}" + (",PRIORY_UNTAUGHT" if verdict.reason else "")
+
+
+def report(verdict: Verdict, rating: Rating) -> str:
+    """Return the verdict with its sum, for a person."""
+    lines = [
+        f"Priory says {verdict.label}: {verdict.about} with probability {digits(verdict.probability)}",
+        f"{rating.points:.1f} points, {rating.threshold:.1f} are spam",
+    ]
+    if verdict.reason:
+        return "\n".join([*lines, printable(verdict.reason), ""])
+    every = verdict.evidence
+    readable = [each for each in every if is_readable(each.kind)]
+    lines += ["", f"{verdict.prior:+8.3f}  prior"]
+    lines += [f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} features" for kind in by_kind(every)]
+    lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}", "", "The weightiest of it:"]
+    lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable[:_MOST_EVIDENCE]]
+    return "\n".join([*lines, ""])
+
+
+def _body(request: Request, verdict: Verdict, rating: Rating) -> bytes:
+    match request.verb:
+        case "PROCESS":
+            return marked(request.body, verdict)
+        case "HEADERS":
+            return marked_head(request.body, verdict)
+        case "SYMBOLS":
+            return symbols(verdict).encode()
+        case "REPORT":
+            return report(verdict, rating).encode()
+        case "REPORT_IFSPAM" if rating.is_spam:
+            return report(verdict, rating).encode()
+    return b""
+
+
+def _label(request: Request, labels: tuple[str, ...]) -> str:
+    """Return the label that a client means: any by its name; ham and spam always."""
+    meant = {"ham": labels[0], "spam": spam_label(labels), **{label.lower(): label for label in labels}}
+    if request.message_class not in meant:
+        raise Refused.bad("(Message-class header contains invalid class)")
+    return meant[request.message_class]

@@ -1,0 +1,31 @@
+"""What can be set about the daemon."""
+
+import os
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where the daemon listens beside its home's socket, with how many processes, and what it takes from clients."""
+
+    listen: tuple[str, ...] = ()  #: each a path, or host:port
+    workers: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    max_connections: int = 256
+    max_bytes: int = 10 * 1024 * 1024
+    timeout: int = 30  #: seconds for a client to send its request, and for it to take the answer
+
+
+def host_and_port(address: str) -> tuple[str, int] | None:
+    """Return the parts of an address such as 127.0.0.1:783 or [::1]:783, None if it is none.
+
+    >>> host_and_port("127.0.0.1:783"), host_and_port("[::1]:783"), host_and_port("/run/priory/socket")
+    (('127.0.0.1', 783), ('::1', 783), None)
+    """
+    host, _, port = address.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        return None
+    if not host or "/" in host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        return None
+    return host, int(port)

@@ -1,0 +1,175 @@
+"""One process that answers clients: an event loop, a filter that it alone has open, and a second one to learn with.
+
+A message takes some 0.2 ms to check, so that is done between two turns of the loop: to hand it to a thread would take
+longer than most messages do. A message of 10 MB, the largest that is taken unless configured otherwise, may take a
+tenth of a second, for which this worker's other clients wait; those of the other workers do not.
+
+To learn takes longer, as what is learned is durable when it is answered, and one process after the other may write. So
+that is done in a thread, with a filter of its own, for a filter belongs to the thread that opened it.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import priory.explanation  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
+from priory.filter import Filter, Options
+from priory.journal import JournalError
+from priory.server.answers import answer, tell
+from priory.server.connection import LINGER_S, Connection, Stage
+from priory.server.listeners import BACKLOG
+from priory.server.log import log
+from priory.server.options import Serving
+from priory.wire.spamd import Request
+
+SWEEP_S: Final = 0.5
+DRAIN_S: Final = 5.0  #: for requests that have not come whole when the worker is told to stop
+SLOW_S: Final = 1.0  #: a client that has taken longer to send its request goes first if there are too many
+
+
+def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
+    home: Path, options: Options, serving: Serving, listeners: Sequence[socket.socket], ready: int, alive: int
+) -> None:
+    """Answer clients until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
+    try:
+        with Filter.open(home, options) as filter_:
+            filter_.check(
+                b""
+            )  # so that nobody waits for what is done once, and what is wrong shows before anybody comes
+            asyncio.run(_Worker(filter_, serving, listeners).run(ready, alive))
+    except JournalError as error:
+        log("error", what=repr(str(error)))
+
+
+class _Worker:
+    def __init__(self, filter_: Filter, serving: Serving, listeners: Sequence[socket.socket]) -> None:
+        self._filter = filter_
+        self._learner = _Learner(filter_.home, filter_.options)
+        self._serving = serving
+        self._listeners = listeners
+        self._most = max(1, serving.max_connections // serving.workers)
+        self._connections: dict[Connection, None] = {}  # the oldest first
+        self._beginning: set[asyncio.Task[object]] = set()
+        self._is_accepting = False
+        self._is_stopping = False
+        self._done = asyncio.Event()
+
+    async def run(self, ready: int, alive: int) -> None:
+        loop = asyncio.get_running_loop()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        loop.add_signal_handler(signal.SIGTERM, self._stop, alive)
+        loop.add_reader(alive, self._stop, alive)
+        self._accept_more()
+        os.write(ready, b"r")
+        while not self._done.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._done.wait(), SWEEP_S)
+            self._sweep()
+        self._learner.close()
+
+    def _stop(self, alive: int) -> None:
+        """Take those who wait already, and nobody else."""
+        if self._is_stopping:
+            return
+        asyncio.get_running_loop().remove_reader(alive)
+        self._accept_no_more()
+        self._is_stopping = True
+        for listener in self._listeners:
+            for _ in range(BACKLOG):
+                if not self._accept(listener):
+                    break
+            listener.close()
+        self._end_if_idle()
+
+    def _gone(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+        self._accept_more()
+        self._end_if_idle()
+
+    def _end_if_idle(self) -> None:
+        if self._is_stopping and not self._connections:
+            self._done.set()
+
+    def _accept_more(self) -> None:
+        if not (self._is_accepting or self._is_stopping) and len(self._connections) < self._most:
+            for listener in self._listeners:
+                asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+            self._is_accepting = True
+
+    def _accept_no_more(self) -> None:
+        if self._is_accepting:
+            for listener in self._listeners:
+                asyncio.get_running_loop().remove_reader(listener)
+            self._is_accepting = False
+
+    def _accept(self, listener: socket.socket) -> bool:
+        """Take one client and leave the next to whichever worker is free first."""
+        try:
+            client, _ = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return False
+        except OSError as error:  # out of descriptors: the sweep tries again
+            log("error", what=repr(f"no connection can be taken: {error.strerror}"))
+            self._accept_no_more()
+            return False
+        client.setblocking(False)
+        connection = Connection(self._serving.max_bytes, self._answering, self._gone)
+        self._connections[connection] = None
+        begun = asyncio.get_running_loop().connect_accepted_socket(lambda: connection, client)
+        task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
+        if len(self._connections) >= self._most:
+            self._accept_no_more()
+        return True
+
+    def _answering(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
+        return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter)
+
+    def _sweep(self) -> None:
+        """Let go of who takes too long, and of the slowest if there are too many."""
+        now = time.monotonic()
+        patience = {
+            Stage.RECEIVING: min(self._serving.timeout, DRAIN_S) if self._is_stopping else self._serving.timeout,
+            Stage.WORKING: float("inf"),
+            Stage.SENDING: self._serving.timeout,
+            Stage.LINGERING: LINGER_S,
+        }
+        for connection in list(self._connections):
+            if now - connection.since > patience[connection.stage]:
+                connection.expire()
+        if len(self._connections) >= self._most:
+            slow = [c for c in self._connections if c.stage is Stage.RECEIVING and now - c.since > SLOW_S]
+            for connection in slow[: max(1, self._most // 4)]:
+                connection.expire()
+        self._accept_more()
+
+
+class _Learner:
+    """A thread with a filter of its own, opened when the first lesson comes."""
+
+    def __init__(self, home: Path, options: Options) -> None:
+        self._home = home
+        self._options = options
+        self._thread = ThreadPoolExecutor(1)
+        self._filter: Filter | None = None
+
+    def tell(self, request: Request) -> "asyncio.Future[tuple[bytes, str]]":
+        return asyncio.get_running_loop().run_in_executor(self._thread, self._tell, request)
+
+    def _tell(self, request: Request) -> tuple[bytes, str]:
+        if self._filter is None:
+            self._filter = Filter.open(self._home, self._options)
+        return tell(request, self._filter)
+
+    def close(self) -> None:
+        if self._filter is not None:
+            self._thread.submit(self._filter.close)
+        self._thread.shutdown()

@@ -1,0 +1,1 @@
+"""Protocols without I/O: bytes in, requests out; answers in, bytes out. Who owns the socket is elsewhere."""

@@ -1,0 +1,246 @@
+"""The thin client: whatever becomes of the daemon, the output is that of the ordinary command."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from priory.demo import draw
+from priory.filter import Filter
+from real_daemon import PRIORY, is_running, serving, wait_until
+
+MAIL = list(draw(160, seed=5))
+ODD = {
+    "crlf.eml": b"Subject: hi\r\nX-Priory-Verdict: forged\r\n\r\nhello\r\n",
+    "envelope.eml": b"From ann@x.example Mon Jan  6 08:00:00 2025\nSubject: hi\n\nhello\n",
+    "headless.eml": b"no header at all\n",
+    "header-only.eml": b"Subject: hi",
+    "empty.eml": b"",
+    "two.mbox": b"From a\nSubject: one\n\n1\n\nFrom b\nSubject: two\n\n2\n",
+    "bytes.eml": b"Subject: \xff\xfe\n\n\x00\x80",
+    "picture.eml": b"GIF89a: no mail\n",
+    "of-mail.tar": b"Subject: named like an archive\n\n",
+}
+
+
+@pytest.fixture(scope="module")
+def lessons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("taught")
+    with Filter.open(home) as filter_:
+        for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:120]):
+            pass
+    return home
+
+
+@pytest.fixture
+def home(lessons: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(lessons, tmp_path / "home"))
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Path:
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    for i, drawn in enumerate(MAIL[120:]):
+        (folder / f"{i}.eml").write_bytes(drawn.raw)
+    for name, raw in ODD.items():
+        (folder / name).write_bytes(raw)
+    return folder
+
+
+def run(*arguments: object, raw: bytes = b"", home: Path, **more: object) -> tuple[bytes, bytes, int]:
+    environment = {**os.environ, "PRIORY_HOME": str(home)}
+    command = [PRIORY, *map(str, arguments)]
+    done = subprocess.run(command, input=raw, capture_output=True, env=environment, check=False, **more)  # type: ignore[call-overload]
+    return done.stdout, done.stderr, done.returncode
+
+
+def everything(home: Path, mail: Path) -> dict[str, tuple[bytes, bytes, int]]:
+    """What `filter` and `check` print for all kinds of messages."""
+    files = [mail / f"{i}.eml" for i in range(0, 40, 4)] + [mail / name for name in ODD]
+    said = {f"check {path.name}": run("check", path, home=home) for path in files}
+    said |= {f"filter {path.name}": run("filter", raw=path.read_bytes(), home=home) for path in files}
+    return said
+
+
+def test_it_prints_what_the_ordinary_command_prints(home: Path, mail: Path):
+    alone = everything(home, mail)
+    with serving(home) as daemon:
+        assert everything(home, mail) == alone
+        n_filtered, n_checked = daemon.n_logged("request verb=PROCESS"), daemon.n_logged("request verb=HEADERS")
+    assert n_filtered == len(alone) // 2
+    assert n_checked == 10 + 3  # crlf, header-only, bytes
+    labels = {said.split()[0] for name, (said, _, _) in alone.items() if name.startswith("check") and said}
+    assert labels == {b"ham", b"spam", b"unsure"}
+
+
+def test_options_and_places_that_it_does_not_know_are_left_to_the_ordinary_command(home: Path, mail: Path):
+    (mail / "häm\x1b.eml").write_bytes(MAIL[-1].raw)
+    os.mkfifo(mail / "fifo")
+    asked: list[tuple[object, ...]] = [
+        ("check", "-"), ("check", mail / "0.eml", "--json"), ("check", mail / "0.eml", mail / "1.eml"),
+        ("check", mail / "häm\x1b.eml"), ("check", f"{mail}//0.eml"), ("check", f"{mail}/./0.eml"),
+        ("check", "--", "-"),
+        ("check", "/no/such/mail"), ("check", mail / "fifo"), ("check", ""), ("check", mail / "0.eml", "--jobs", "2"),
+        ("check", mail / "0.eml", "--home"), ("filter", "--wrong"), ("filter", "more"), ("check", "--help"), (),
+    ]  # fmt: skip
+    alone = [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked]
+    with serving(home) as daemon:
+        assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
+        assert not daemon.n_logged("request")
+
+
+def test_the_home_is_found_as_the_ordinary_command_finds_it(home: Path, mail: Path, tmp_path: Path):
+    (tmp_path / ".priory").symlink_to(home)
+    with serving(home) as daemon:
+        expected = run("check", "./0.eml", home=home, cwd=mail)
+        for arguments in (("--home", str(home)), (f"--home={home}",), ("--home", "~/.priory"), ()):
+            environment = {**os.environ, "HOME": str(tmp_path), "PRIORY_HOME": ""}
+            done = subprocess.run(
+                [PRIORY, "check", *arguments, "0.eml"], capture_output=True, env=environment, cwd=mail, check=True
+            )
+            assert done.stdout == expected[0]
+        assert daemon.n_logged("request verb=HEADERS") == 5
+
+
+def test_with_more_than_two_labels_the_ordinary_command_names_the_label(home: Path, mail: Path):
+    (home / "priory.toml").write_text('labels = ["ham", "spam", "news"]\n')
+    alone = everything(home, mail)
+    with serving(home):
+        assert everything(home, mail) == alone
+
+
+def test_while_nothing_is_learned_the_reason_is_told(mail: Path, tmp_path: Path):
+    alone = everything(tmp_path, mail)
+    with serving(tmp_path):
+        assert everything(tmp_path, mail) == alone
+    assert b"no ham and no spam has been learned yet" in alone["check 0.eml"][1]
+
+
+def test_output_that_cannot_be_written_is_told_alike(home: Path, mail: Path):
+    def statuses() -> list[tuple[int, bytes]]:
+        with Path("/dev/full").open("wb") as full:
+            commands = [["check", str(mail / "0.eml")], ["filter"]]
+            ends = [
+                subprocess.run(
+                    [PRIORY, *command, "--home", str(home)], input=b"", stdout=full, stderr=subprocess.PIPE, check=False
+                )
+                for command in commands
+            ]
+        return [(end.returncode, end.stderr) for end in ends]
+
+    alone = statuses()
+    with serving(home) as daemon:
+        assert statuses() == alone
+        assert daemon.n_logged("request") == 2
+
+
+def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path, mail: Path):
+    alone = everything(home, mail)
+    with serving(home) as daemon:
+        processes = [daemon.process.pid, *daemon.workers]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        for process in processes:
+            os.kill(process, signal.SIGKILL)
+        daemon.process.wait()
+        wait_until(lambda: not any(map(is_running, processes)))
+    assert (home / "socket").exists()
+    assert everything(home, mail) == alone
+
+
+def test_a_daemon_that_is_killed_while_it_is_asked_loses_no_message(home: Path):
+    raw = MAIL[-1].raw
+    expected = run("filter", raw=raw, home=home)
+    with serving(home, "[spamd]\nworkers = 1\n") as daemon:
+        (worker,) = daemon.workers
+        os.kill(worker, signal.SIGSTOP)
+        environment = {**os.environ, "PRIORY_HOME": str(home)}
+        with subprocess.Popen(
+            [PRIORY, "filter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        ) as client:
+            assert client.stdin is not None
+            client.stdin.write(raw)
+            client.stdin.close()
+            client.stdin = None
+            wait_until(lambda: _is_connected(client.pid))
+            daemon.process.kill()
+            os.kill(worker, signal.SIGKILL)
+            assert client.communicate()[0] == expected[0]
+
+
+def _is_connected(process: int) -> bool:
+    return any(each.readlink().name.startswith("socket:") for each in Path(f"/proc/{process}/fd").iterdir())
+
+
+def test_a_daemon_that_hangs_is_not_waited_for(home: Path):
+    raw = MAIL[-1].raw
+    expected = run("filter", raw=raw, home=home)
+    with serving(home) as daemon:
+        workers = daemon.workers
+        for process in (daemon.process.pid, *workers):
+            os.kill(process, signal.SIGSTOP)
+        assert run("filter", raw=raw, home=home) == expected
+        for process in workers:
+            os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def answering(home: Path, answer: Callable[[socket.socket], object]) -> Iterator[None]:
+    """Have something at the socket that is no daemon of ours."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(home / "socket"))
+        listener.listen()
+
+        def serve() -> None:
+            for _ in range(2):
+                client, _ = listener.accept()
+                with client:
+                    client.recv(1 << 20)
+                    answer(client)
+
+        server = Thread(target=serve)
+        server.start()
+        yield
+        server.join()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"SPAMD/1.0 76 Bad header line: x\r\n",
+        b"SPAMD/1.1 0 EX_OK\r\n\r\nno length",
+        b"SPAMD/1.1 0 EX_OK\r\nContent-length: 100\r\nLabels: 2\r\n\r\ntoo short",
+        b"SPAMD/1.1 0 EX_OK\r\nContent-length: 3",
+    ],
+)
+def test_a_wrong_answer_is_not_taken(answer: bytes, home: Path, mail: Path):
+    asked = (("filter",), ("check", mail / "0.eml"))
+    alone = [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked]
+    with answering(home, lambda client: client.sendall(answer)):
+        assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
+
+
+@pytest.mark.parametrize("command", ["check", "filter"])
+def test_it_loads_next_to_nothing(command: str, home: Path, mail: Path):
+    arguments = [sys.executable, "-X", "importtime", "-c", "from priory.cli import main; main()", command]
+    arguments += [str(mail / "0.eml")] if command == "check" else []
+    with serving(home) as daemon:
+        done = subprocess.run(
+            arguments, input=b"", capture_output=True, env={**os.environ, "PRIORY_HOME": str(home)}, check=True
+        )
+        assert daemon.n_logged("request") == 1
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    assert "priory.cli.thin" in loaded
+    assert {name for name in loaded if name.startswith("priory")} == {"priory", "priory.cli", "priory.cli.thin"}
+    assert loaded.isdisjoint({"asyncio", "json", "pathlib", "re", "socket", "typer", "typing"})

@@ -1,0 +1,267 @@
+"""The daemon as an administrator sees it: real processes, real signals, clients that behave and clients that do not."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from priory.demo import Drawn
+from priory.filter import Filter
+from real_daemon import PRIORY, Daemon, ask, connected, is_running, received, request, serving, wait_until
+
+PING = b"PING SPAMC/1.5\r\n\r\n"
+PONG = b"SPAMD/1.5 0 PONG\r\n"
+
+
+@contextmanager
+def under_load(daemon: Daemon, raw: bytes, n_clients: int = 6) -> Iterator[list[str]]:
+    """Have clients ask all the time; give what became of each request."""
+    done = Event()
+    outcomes: list[str] = []
+
+    def keep_asking() -> None:
+        while not done.is_set():
+            try:
+                client = connected(daemon.socket)
+            except (FileNotFoundError, ConnectionRefusedError):
+                outcomes.append("nobody there")
+                continue
+            with client:
+                try:
+                    client.sendall(request("PROCESS", raw))
+                    answer = received(client)
+                except OSError as error:
+                    outcomes.append(f"lost: {error}")
+                else:
+                    outcomes.append("answered" if answer.endswith(raw) else f"lost: {answer!r}")
+
+    with ThreadPoolExecutor(n_clients) as clients:
+        asking = [clients.submit(keep_asking) for _ in range(n_clients)]
+        try:
+            wait_until(lambda: outcomes.count("answered") > 50)
+            yield outcomes
+        finally:
+            done.set()
+    for each in asking:
+        each.result()
+
+
+def refused(home: Path) -> str:
+    """Try to start a daemon; return what it says when it cannot."""
+    done = subprocess.run([PRIORY, "serve", "--home", str(home)], capture_output=True, check=False)
+    assert done.returncode == 1
+    return done.stderr.decode()
+
+
+def test_it_listens_for_its_owner_alone_and_leaves_nothing_behind(home: Path):
+    with serving(home) as daemon:
+        assert stat.S_IMODE((home / "socket").stat().st_mode) == 0o600
+        assert daemon.ask(PING) == PONG
+        assert len(daemon.workers) == len(os.sched_getaffinity(0))
+    assert daemon.process.returncode == 0
+    assert not (home / "socket").exists()
+
+
+def test_a_home_that_is_not_there_is_not_made(tmp_path: Path):
+    assert refused(tmp_path / "typo").startswith(f"priory: there is no folder {tmp_path}/typo")
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_wrong_configuration_is_refused_with_file_section_and_key(home: Path):
+    (home / "priory.toml").write_text("[spamd]\nworkers = 0\n")
+    said = refused(home)
+    assert said == f"priory: {home}/priory.toml: [spamd] workers must be a whole number from 1 to 1024, not 0\n"
+
+
+def test_a_filter_that_cannot_be_opened_ends_the_daemon(tmp_path: Path):
+    (tmp_path / "journal.sqlite").write_bytes(b"this is no journal")
+    assert "journal.sqlite is not a Priory journal" in refused(tmp_path)
+    assert not (tmp_path / "socket").exists()
+
+
+def test_where_somebody_listens_already_nobody_else_does(home: Path):
+    with serving(home) as daemon:
+        assert refused(home) == f"priory: cannot listen on {home}/socket: another daemon does; stop it first\n"
+        assert daemon.ask(PING) == PONG
+
+
+def test_a_stale_socket_is_replaced_and_a_file_is_not(home: Path):
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(home / "socket"))
+    with serving(home) as daemon:
+        assert daemon.ask(PING) == PONG
+    (home / "socket").write_text("mine")
+    assert "there is something that is no socket; move it away" in refused(home)
+    assert (home / "socket").read_text() == "mine"
+
+
+def test_a_port_that_cannot_be_had_is_named(home: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        (home / "priory.toml").write_text(f'[spamd]\nlisten = "{address}"\n')
+        assert f"priory: cannot listen on {address}: Address already in use; check the address" in refused(home)
+    assert not (home / "socket").exists()
+
+
+def test_a_worker_that_is_killed_is_replaced(home: Path):
+    with serving(home, "[spamd]\nworkers = 2\n") as daemon:
+        before = daemon.workers
+        for process in before:
+            os.kill(process, signal.SIGKILL)
+        wait_until(lambda: len(daemon.workers) == 2 and not set(daemon.workers) & set(before))
+        assert daemon.ask(PING) == PONG
+        assert daemon.n_logged("worker ended") == 2
+
+
+def test_workers_end_when_their_master_is_killed(home: Path):
+    with serving(home) as daemon:
+        workers = daemon.workers
+        daemon.process.kill()
+        daemon.process.wait()
+        wait_until(lambda: not any(map(is_running, workers)))
+
+
+def test_a_stop_under_load_loses_nothing(home: Path, mail: list[Drawn]):
+    with serving(home) as daemon, under_load(daemon, mail[0].raw) as outcomes:
+        daemon.send(signal.SIGTERM)
+        wait_until(lambda: "nobody there" in outcomes)
+        daemon.process.wait()
+    assert set(outcomes) == {"answered", "nobody there"}
+    assert daemon.process.returncode == 0
+
+
+def test_a_reload_under_load_refuses_nobody(home: Path, mail: list[Drawn]):
+    with serving(home, "[spamd]\nworkers = 2\n") as daemon, under_load(daemon, mail[0].raw) as outcomes:
+        for n_workers in (3, 1, 2):
+            before = daemon.workers
+            (home / "priory.toml").write_text(f"[spamd]\nworkers = {n_workers}\n")
+            daemon.reload()
+            wait_until(lambda: len(daemon.workers) == n_workers and not set(daemon.workers) & set(before))  # noqa: B023
+            n_before = outcomes.count("answered")
+            wait_until(lambda: outcomes.count("answered") > n_before + 20)  # noqa: B023
+    assert set(outcomes) == {"answered"}
+
+
+def test_a_reload_moves_the_listeners_and_reads_the_costs(home: Path, mail: list[Drawn]):
+    with serving(home, '[spamd]\nlisten = "127.0.0.1:0"\n') as daemon:
+        before = ("127.0.0.1", daemon.port)
+        assert ask(before, PING) == PONG
+        path = home / "another"
+        (home / "priory.toml").write_text(f'[costs]\nunsure = 0\n[spamd]\nlisten = ["{path}"]\n')
+        daemon.reload()
+        assert ask(str(path), PING) == PONG
+        assert b"PRIORY_UNSURE" in daemon.ask(request("SYMBOLS", mail[0].raw))
+        wait_until(lambda: len(daemon.workers) == len(os.sched_getaffinity(0)))
+        with pytest.raises(ConnectionRefusedError):
+            connected(before)
+        (home / "priory.toml").unlink()
+        daemon.reload()
+        assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "config", ["[spamd]\nwrkers = 3\n", 'labels = ["spam", "ham"]\n', "[spamd]\nlisten = '/no/x'\n"]
+)
+def test_a_reload_that_cannot_be_changes_nothing(home: Path, config: str):
+    with serving(home) as daemon:
+        before = daemon.workers
+        (home / "priory.toml").write_text(config)
+        daemon.reload()
+        assert daemon.n_logged("reload failed") == 1
+        assert daemon.ask(PING) == PONG
+        wait_until(lambda: daemon.workers == before)
+
+
+def test_systemd_is_told(home: Path, tmp_path: Path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(str(tmp_path / "notify"))
+        with serving(home, NOTIFY_SOCKET=str(tmp_path / "notify")) as daemon:
+            assert told.recv(1000) == f"READY=1\nMAINPID={daemon.process.pid}".encode()
+            daemon.reload()
+            assert told.recv(1000).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+            assert told.recv(1000).startswith(b"READY=1")
+        assert told.recv(1000) == b"STOPPING=1"
+
+
+def test_clients_who_are_slow_or_silent_keep_nobody_waiting(home: Path, mail: list[Drawn]):
+    config = "[spamd]\nmax_connections = 8\nworkers = 2\n"
+    with serving(home, config) as daemon:
+        silent = [connected(daemon.socket) for _ in range(20)]
+        for client in silent[::2]:
+            client.sendall(b"CHECK SPAMC/1.5\r\nContent-le")
+        for drawn in mail[:10]:
+            assert daemon.ask(request("CHECK", drawn.raw)).startswith(b"SPAMD/1.1 0 EX_OK\r\n")
+        assert silent[0].recv(1000) == b"SPAMD/1.0 79 Timeout: (the request did not come in time)\r\n"
+        for client in silent:
+            client.close()
+
+
+def test_a_request_that_does_not_come_in_time_is_refused(home: Path):
+    with serving(home, "[spamd]\ntimeout = 1\n") as daemon, connected(daemon.socket) as client:
+        client.sendall(b"CHECK SPAMC/1.5\r\n")
+        assert client.recv(1000) == b"SPAMD/1.0 79 Timeout: (the request did not come in time)\r\n"
+        assert client.recv(1000) == b""
+
+
+def test_what_is_too_large_or_nonsense_is_refused_and_the_next_is_answered(home: Path):
+    too_big = b"SPAMD/1.0 98 Message too big: at most 50000 bytes are taken\r\n"
+    with serving(home, "[spamd]\nmax_bytes = 50_000\n") as daemon:
+        assert daemon.ask(b"CHECK SPAMC/1.5\r\nContent-length: 50001\r\n\r\n") == too_big
+        assert daemon.ask(request("CHECK", bytes(2_000_000)), is_end=True) == too_big  # also to one who goes on sending
+        assert daemon.ask(b"CHECK SPAMC/1.5\r\n\r\n" + bytes(60_000), is_end=True) == too_big
+        assert daemon.ask(b"\0" * 5000) == b"SPAMD/1.0 76 Bad header line: (line longer than 1024 bytes)\r\n"
+        assert daemon.ask(b"", is_end=True) == b"SPAMD/1.0 76 Bad header line: (closed before headers)\r\n"
+        assert daemon.ask(request("TELL", b"", "Message-class: junk", "Set: local")).startswith(b"SPAMD/1.0 76 ")
+        assert daemon.ask(b"SKIP SPAMC/1.5\r\n\r\n") == b""
+        assert daemon.ask(PING) == PONG
+
+
+def test_an_error_inside_is_answered_and_logged_and_the_next_is_answered(home: Path, mail: list[Drawn]):
+    with serving(home, "[spamd]\nworkers = 1\n") as daemon:
+        (home / "journal.sqlite").rename(home / "elsewhere")
+        (home / "journal.sqlite").write_bytes(b"this is no journal")
+        answer = daemon.ask(request("TELL", mail[0].raw, "Message-class: ham", "Set: local"))
+        assert answer == b"SPAMD/1.0 70 Internal software error: the log of the daemon says more\r\n"
+        assert "is not a Priory journal" in daemon.log
+        assert daemon.ask(PING) == PONG
+
+
+def test_twenty_clients_ask_while_others_teach(home: Path, mail: list[Drawn]):
+    def check(drawn: Drawn) -> bool:
+        return daemon.ask(request("PROCESS", drawn.raw)).endswith(drawn.raw)
+
+    def teach(drawn: Drawn) -> bool:
+        return b"\r\nDidSet: local\r\n" in daemon.ask(
+            request("TELL", drawn.raw, f"Message-class: {drawn.label}", "Set: local")
+        )
+
+    with serving(home) as daemon, ThreadPoolExecutor(20) as clients:
+        taught = [clients.submit(teach, drawn) for drawn in mail]
+        checked = [clients.submit(check, drawn) for drawn in mail * 5]
+        assert all(each.result() for each in taught)
+        assert all(each.result() for each in checked)
+    with Filter.open(home) as filter_:
+        assert sum(filter_.stats().lessons.values()) == 200 + len(mail)
+        filter_.rebuild()
+
+
+def test_the_log_says_what_was_asked_and_nothing_of_the_mail(home: Path):
+    raw = b"From: ann@secret.example\nSubject: confidential\n\nprivate words"
+    with serving(home) as daemon:
+        daemon.ask(request("CHECK", raw, "User: bob@hidden.example"))
+        daemon.ask(request("TELL", raw, "User: bob@hidden.example", "Message-class: ham", "Set: local"))
+        daemon.ask(b"CHECK SPAMC/1.5\r\nUser: b\x01ob\r\n\r\n")
+        daemon.ask(raw)
+        wait_until(lambda: daemon.n_logged("refused why='Bad header line: ") == 2)
+        for part in ("secret", "confidential", "private", "bob", "hidden"):
+            assert part not in daemon.log
+        assert daemon.n_logged(f"request verb=CHECK bytes={len(raw)} verdict=") == 1
+        assert daemon.n_logged(f"request verb=TELL bytes={len(raw)} verdict=learned us=") == 1
