@@ -79,6 +79,11 @@ def test_ratios_are_taken_within_a_round():
     assert ratios([1.0, 10.0, 100.0], [2.0, 30.0, 200.0]) == Spread(2.0, 2.0, 3.0)
 
 
+def test_what_was_measured_once_is_compared_with_every_round():
+    assert ratios([1.0, 2.0, 4.0], [8.0]) == Spread(4.0, 2.0, 8.0)
+    assert ratios([8.0], [1.0, 2.0, 4.0]) == Spread(0.25, 0.125, 0.5)
+
+
 def test_a_table_fills_its_place_in_a_document_and_nothing_else():
     table = Table("check", "Bulk check", ["", "messages/s"], [["Priory", "9"]], ["A note."])
     document = "before\n<!-- bench:check -->\nold\n<!-- /bench:check -->\n<!-- bench:learn -->\n<!-- /bench:learn -->\n"
@@ -121,4 +126,6 @@ def test_without_the_corpora_the_benchmark_says_what_to_set():
 def test_an_unknown_part_is_named_with_those_that_there_are():
     done = subprocess.run([sys.executable, bench.__file__, "fly"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "unknown: fly; the parts are learn, check, one, open, growth, stages, functions, toolkit" in done.stderr
+    assert (
+        "unknown: fly; the parts are learn, check, one, lesson, open, growth, stages, functions, toolkit" in done.stderr
+    )
