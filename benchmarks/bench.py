@@ -31,9 +31,10 @@ import rspamd
 import single
 import stages
 from bulk import Bulk
+from counting import CountingError
 from mail import Mail, trec07p
 from priory import __version__
-from progress import progressed
+from progress import progressed, taking_long
 from report import ROOT, Table, fill_documents
 from rounds import FailedError
 from summary import summary
@@ -89,9 +90,18 @@ class Bench:
         self.tables.append(table)
         self.figures[table.name] = figures
         print(table.as_text(), flush=True)
+        self.write_json()
+
+    def write_json(self) -> None:
+        """Write what was found so far."""
         self.json.parent.mkdir(parents=True, exist_ok=True)
-        tables = {each.name: asdict(each) for each in self.tables}
-        found = {"machine": machine(), "figures": self.figures, "tables": tables}
+        found = {
+            "machine": machine(),
+            "missing": self.missing,
+            "failed": self.failed,
+            "figures": self.figures,
+            "tables": {each.name: asdict(each) for each in self.tables},
+        }
         self.json.write_text(json.dumps(found, indent=2) + "\n")
 
     @contextlib.contextmanager
@@ -105,7 +115,7 @@ class Bench:
         if {"rspamd", "redis-server"} & missing.keys():
             yield several
             return
-        progressed("rspamd starts: its first start takes a minute")
+        progressed("starting rspamd, which can take a minute")
         with contextlib.ExitStack() as stack:
             try:
                 several.append(stack.enter_context(rspamd.running(self.folder / "rspamd", every)))
@@ -156,7 +166,7 @@ class Bench:
         }
         for part, measure in others.items():
             if part in parts:
-                with self._going_on(part):
+                with self._going_on(part), taking_long(part):
                     self.add(*measure())
         if overview := summary(self.figures):
             self.add(overview, None)
@@ -164,12 +174,13 @@ class Bench:
     @contextlib.contextmanager
     def _going_on(self, part: str) -> Iterator[None]:
         """Run a part; if it fails, say so and let the next ones run."""
-        progressed(part)
         try:
             yield
         except Exception as error:
-            progressed(f"{part} failed:\n{error if isinstance(error, FailedError) else traceback.format_exc()}")
+            is_told = isinstance(error, (FailedError, CountingError))
+            progressed(f"{part} failed:\n{error if is_told else traceback.format_exc()}")
             self.failed[part] = str(error)
+            self.write_json()
 
 
 def machine() -> dict[str, object]:
@@ -200,6 +211,8 @@ def main() -> None:
     unknown = set(said.parts) - set(PARTS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    if said.write and said.quick:
+        parser.error("documents have figures of the full size: leave out --quick or --write")
     trec07p()
     set_up_environment()
     with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder:
@@ -208,8 +221,7 @@ def main() -> None:
         for program, remedy in bench.missing.items():
             progressed(f"without {program}, which is not installed: {remedy}")
         bench.run(said.parts or list(PARTS))
-    if bench.tables:
-        progressed(f"figures written to {said.json}")
+    progressed(f"figures written to {said.json}")
     if bench.failed:
         sys.exit(f"failed: {', '.join(bench.failed)}{'; no document was written' if said.write else ''}")
     if said.write:

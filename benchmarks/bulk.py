@@ -149,7 +149,7 @@ class Bulk:
         """Return the figures of every filter as a table."""
         columns = ["messages", "messages/s", "MB/s", "CPU ms", "peak MB"]
         columns += ["store MB", "bytes/message"] if act == "learn" else []
-        columns += ["Priory is so many times as fast", f"faster than {REFERENCE}"]
+        columns += ["Priory is so many times as fast", f"times as fast as {REFERENCE}"]
         times = self._times(act)
         rows = [self._row(peer, act, times) for peer in self._measured(act)]
         return Table(act, f"Bulk {act}, trec07p", ["", *columns], rows, [*self._notes(act), *notes])

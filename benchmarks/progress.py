@@ -16,14 +16,15 @@ def progressed(text: str) -> None:
 
 
 @contextlib.contextmanager
-def taking_long(what: str, about_s: float, every_s: float = _EVERY_S) -> Iterator[None]:
-    """Say what begins and about how long it takes; then, now and again, how long it has taken; then that it is over."""
-    progressed(f"{what}: takes about {minutes(about_s)} minutes")
+def taking_long(what: str, about_s: float | None = None, every_s: float = _EVERY_S) -> Iterator[None]:
+    """Say what begins and about how long it takes, now and again how long it has taken, and that it is over."""
+    about = f" of about {minutes(about_s)}" if about_s else ""
+    progressed(f"{what}: 0:00{about} minutes")
     start, over = time.monotonic(), threading.Event()
 
     def tell() -> None:
         while not over.wait(every_s):
-            progressed(f"{what}: {minutes(time.monotonic() - start)} of about {minutes(about_s)} minutes")
+            progressed(f"{what}: {minutes(time.monotonic() - start)}{about} minutes")
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()

@@ -23,8 +23,9 @@ def summary(figures: Mapping[str, Any]) -> Table | None:
     rows = [_bulk(figures, act, name) for act in ("check", "learn") for name in _ours(figures[act])]
     rows += [_one(figures["one"], name) for name in (single.ALONE, single.SERVED) if name in figures["one"]]
     lessons = figures["lesson"]
-    taught = [f"{act} {lessons[act][lesson.RUNNING]['median']:.1f} ms" for act in (lesson.LEARN, lesson.FORGET_OLD)]
-    rows.append(["one lesson in a process that runs, until it is durable", ", ".join(taught), "", ""])
+    taught, taken = (lessons[act][lesson.RUNNING]["median"] for act in (lesson.LEARN, lesson.FORGET_OLD))
+    said = f"learn {taught:.1f} ms, forget {taken:.1f} ms"
+    rows.append([f"one lesson in a process that runs, {lesson.LEARNED:,} learned before", said, "", ""])
     least, most = min(map(int, figures["open"])), max(map(int, figures["open"]))
     grown = ", ".join(
         f"{act} {figures['growth'][f'{act} at {most}']['ratio']['median']:.2f}" for act in ("check", "learn")
@@ -46,14 +47,23 @@ def _ours(figures: Mapping[str, Any]) -> list[str]:
 
 def _bulk(figures: Mapping[str, Any], act: str, name: str) -> list[str]:
     own = figures[act][name]
-    jobs = "" if name == "Priory" else f", {name.removeprefix('Priory ')}"
+    jobs = "" if name == "Priory" else f", `{name.removeprefix('Priory ')}`"
     row = [f"bulk {act}{', durable' * (act == 'learn')}{jobs}", f"{own['messages_per_s']['median']:,.0f} messages/s"]
-    return row + [f"{own['times_as_fast_as'][peer]['median']:.2f}" for peer in PEERS]
+    return row + [_times(own["times_as_fast_as"][peer]["median"]) for peer in PEERS]
 
 
 def _one(figures: Mapping[str, Any], name: str) -> list[str]:
     own = figures[name]["ms"]["median"]
-    against = [f"{figures[peer]['ms']['median'] / own:.2f}" if peer in figures else "" for peer in SINGLE_PEERS[name]]
+    against = [_times(figures[peer]["ms"]["median"] / own) if peer in figures else "" for peer in SINGLE_PEERS[name]]
     command, _, running = name.removesuffix(" running").partition(", ")
     said = f"`{command}` in a fresh process" + (f", `{running}` running" if running else "")
     return [said, f"{own:.0f} ms", *against]
+
+
+def _times(ratio: float) -> str:
+    """Write a ratio with as many digits as it has on a machine that does other things, too.
+
+    >>> _times(2.546), _times(37.29)
+    ('2.55', '37')
+    """
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"

@@ -1,15 +1,22 @@
 """The benchmark measures what it says: processes alone, ratios within a round, and homes that are the same or not."""
 
+import doctest
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import bench
+import bulk
+import progress
 import report
+import rounds
+import stages
+import summary as overview
 from bulk import differences
 from priory import Filter
 from priory.demo import draw
@@ -107,6 +114,13 @@ def test_there_is_no_overview_of_parts_that_did_not_run():
     assert summary(dict.fromkeys(NEEDED[:-1])) is None
 
 
+@pytest.mark.parametrize("module", [bulk, overview, progress, report, rounds, stages], ids=lambda each: each.__name__)
+def test_the_examples_hold(module: ModuleType):
+    done = doctest.testmod(module)
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
 def test_a_function_of_cython_gets_its_name_back():
     assert demangled("6priory_8features_7hashing_6Tokens_1__init__", "priory/features/hashing") == "Tokens.__init__"
     assert demangled("7kernels_21terms", "priory/kernels") == "terms"
@@ -129,3 +143,10 @@ def test_an_unknown_part_is_named_with_those_that_there_are():
     assert (
         "unknown: fly; the parts are learn, check, one, lesson, open, growth, stages, functions, toolkit" in done.stderr
     )
+
+
+def test_figures_of_less_mail_are_not_written_into_documents():
+    command = [sys.executable, bench.__file__, "--quick", "--write"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "documents have figures of the full size: leave out --quick or --write" in done.stderr

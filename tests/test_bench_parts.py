@@ -151,7 +151,7 @@ def test_a_long_step_says_how_long_it_takes_and_has_taken(capsys):
     with taking_long("learning", 90, every_s=0.05):
         subprocess.run(["sleep", "0.2"], check=True)
     first, *between, last = capsys.readouterr().err.splitlines()
-    assert first.endswith(" learning: takes about 1:30 minutes")
+    assert first.endswith(" learning: 0:00 of about 1:30 minutes")
     assert between[0].endswith(" learning: 0:00 of about 1:30 minutes")
     assert last.endswith(" learning: done in 0:00 minutes")
 
