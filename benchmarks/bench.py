@@ -5,8 +5,9 @@
     python benchmarks/bench.py check one --quick         # some parts, with less mail
     python benchmarks/bench.py --write                   # everything, filled into docs/performance.md and README.md
 
-Tables go to standard output, all figures to one JSON file, progress to standard error. docs/performance.md says what
-the rows mean.
+Tables go to standard output, all figures to one JSON file, progress to standard error. A part that fails is named at
+the end, and the others keep their figures; documents are written only where all parts that were asked for ran.
+docs/performance.md says what the rows mean.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import os
 import platform
 import sys
 import tempfile
-import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -24,18 +25,21 @@ from pathlib import Path
 
 import beside
 import growth
+import lesson
 import peers
 import rspamd
 import single
 import stages
 from bulk import Bulk
+from counting import CountingError
 from mail import Mail, trec07p
 from priory import __version__
+from progress import progressed, taking_long
 from report import ROOT, Table, fill_documents
 from rounds import FailedError
 from summary import summary
 
-PARTS = ("learn", "check", "one", "open", "growth", "stages", "functions", "toolkit")
+PARTS = ("learn", "check", "one", "lesson", "open", "growth", "stages", "functions", "toolkit")
 JSON = ROOT / "build" / "bench.json"
 
 
@@ -44,7 +48,7 @@ class Size:
     """How much is measured."""
 
     n: int  #: messages that are learned, and as many that are checked
-    every: int  #: the slow peers have every n-th of them
+    every: int  #: the slow peers check every n-th
     rounds: int
     single_rounds: int
     learned: tuple[int, ...]  #: sizes of the growing filter
@@ -52,13 +56,8 @@ class Size:
     whole: bool  #: learn the whole corpus, too
 
 
-FULL = Size(18_855, 20, 5, 31, (1_000, 10_000, 100_000, 1_000_000), 15, True)
-QUICK = Size(3_000, 30, 3, 11, (1_000, 10_000), 7, False)
-
-
-def progressed(text: str) -> None:
-    """Say how far we are."""
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+FULL = Size(18_855, 10, 5, 31, (1_000, 10_000, 100_000, 1_000_000), 15, True)
+QUICK = Size(3_000, 10, 3, 11, (1_000, 10_000), 7, False)
 
 
 @dataclass
@@ -69,7 +68,8 @@ class Bench:
     folder: Path
     json: Path
     quick: bool
-    missing: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str]
+    failed: dict[str, str] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
     figures: dict[str, object] = field(default_factory=dict)
 
@@ -90,58 +90,74 @@ class Bench:
         self.tables.append(table)
         self.figures[table.name] = figures
         print(table.as_text(), flush=True)
+        self.write_json()
+
+    def write_json(self) -> None:
+        """Write what was found so far."""
         self.json.parent.mkdir(parents=True, exist_ok=True)
-        tables = {each.name: asdict(each) for each in self.tables}
-        found = {"machine": machine(), "figures": self.figures, "tables": tables}
+        found = {
+            "machine": machine(),
+            "missing": self.missing,
+            "failed": self.failed,
+            "figures": self.figures,
+            "tables": {each.name: asdict(each) for each in self.tables},
+        }
         self.json.write_text(json.dumps(found, indent=2) + "\n")
 
     @contextlib.contextmanager
     def filters(self) -> Iterator[list[peers.Peer]]:
         """All filters that are there, Priory first."""
         every, missing = self.size.every, self.missing
-        several: list[peers.Peer] = [peers.Priory()]
-        several += [peers.Priory(jobs=2)] if peers.has_jobs() else []
+        several: list[peers.Peer] = [peers.Priory(), peers.Priory(jobs=2)]
         several += [peers.Bogofilter(name) for name in ("bogofilter-bdb", "bogofilter-sqlite") if name not in missing]
         several += [peers.SpamProbe(every)] if "spamprobe" not in missing else []
         several += [peers.SpamAssassin(every)] if "sa-learn" not in missing else []
         if {"rspamd", "redis-server"} & missing.keys():
             yield several
             return
-        progressed("starting rspamd")
-        with rspamd.running(self.folder / "rspamd", every) as running:
-            yield [*several, running]
+        progressed("starting rspamd, which can take a minute")
+        with contextlib.ExitStack() as stack:
+            try:
+                several.append(stack.enter_context(rspamd.running(self.folder / "rspamd", every)))
+            except FailedError as error:
+                self.missing["rspamd"] = str(error)
+            yield several
 
     def run_bulk(self, acts: list[str]) -> None:
         """Run learn and check in rounds; checking alone learns once."""
+        rounds = self.size.rounds
         with self.filters() as filters:
             bulk = Bulk(filters, self.mail, self.size.n, self.folder)
-            for turn in range(self.size.rounds):
+            bulk.learn_once()
+            for turn in range(rounds):
                 if "learn" in acts or turn == 0:
-                    progressed(f"learn, round {turn + 1} of {self.size.rounds}")
+                    progressed(f"learn, round {turn + 1} of {rounds if 'learn' in acts else 1}")
                     bulk.learn()
                 if "check" in acts:
-                    progressed(f"check, round {turn + 1} of {self.size.rounds}")
+                    progressed(f"check, round {turn + 1} of {rounds}")
                     bulk.check()
-        if "check" in acts:
-            bulk.compare_jobs()
         if "learn" in acts and self.size.whole:
             progressed("learn, the whole corpus")
             bulk.learn_all()
         for act in acts:
             self.add(bulk.table(act, self._notes()), {**bulk.figures(act), "whole": bulk.whole})
+        if "check" in acts:
+            progressed("comparing what one process and two printed, learned and counted")
+            bulk.compare_jobs()
 
     def _notes(self) -> list[str]:
         """Say which rows are missing, and why."""
-        notes = [f"Without {program}: {remedy}" for program, remedy in self.missing.items()]
-        return notes if peers.has_jobs() else [*notes, "Without the rows for two cores: this Priory has no --jobs."]
+        return [f"Without {program}: {remedy}" for program, remedy in self.missing.items()]
 
     def run(self, parts: list[str]) -> None:
         """Run the parts that are asked for, in their order."""
         acts = [act for act in ("learn", "check") if act in parts]
         if acts:
-            self.run_bulk(acts)
+            with self._going_on(" and ".join(acts)):
+                self.run_bulk(acts)
         others: dict[str, Callable[[], tuple[Table, object]]] = {
             "one": lambda: single.measured(self.mail, self.folder, self.size.single_rounds, set(self.missing)),
+            "lesson": lambda: lesson.measured(self.mail, self.folder, self.size.single_rounds),
             "open": lambda: growth.opening(self.homes, self.size.growth_rounds, self.folder),
             "growth": lambda: growth.growth(self.homes, self.size.growth_rounds),
             "stages": lambda: stages.measured(self.folder, self.quick),
@@ -150,8 +166,21 @@ class Bench:
         }
         for part, measure in others.items():
             if part in parts:
-                progressed(part)
-                self.add(*measure())
+                with self._going_on(part), taking_long(part):
+                    self.add(*measure())
+        if overview := summary(self.figures):
+            self.add(overview, None)
+
+    @contextlib.contextmanager
+    def _going_on(self, part: str) -> Iterator[None]:
+        """Run a part; if it fails, say so and let the next ones run."""
+        try:
+            yield
+        except Exception as error:
+            is_told = isinstance(error, (FailedError, CountingError))
+            progressed(f"{part} failed:\n{error if is_told else traceback.format_exc()}")
+            self.failed[part] = str(error)
+            self.write_json()
 
 
 def machine() -> dict[str, object]:
@@ -182,23 +211,34 @@ def main() -> None:
     unknown = set(said.parts) - set(PARTS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    if said.write and said.quick:
+        parser.error("documents have figures of the full size: leave out --quick or --write")
     trec07p()
-    # Some programs are started in the folder of the mail, and must load the same Priory there.
-    if paths := os.environ.get("PYTHONPATH"):
-        os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
+    set_up_environment()
     with tempfile.TemporaryDirectory(prefix="priory-bench-") as folder:
         size = QUICK if said.quick else FULL
         bench = Bench(size, Path(folder), said.json, said.quick, peers.install_missing())
-        try:
-            bench.run(said.parts or list(PARTS))
-        except FailedError as error:
-            sys.exit(str(error))
-    if overview := summary(bench.figures):
-        bench.add(overview, None)
+        for program, remedy in bench.missing.items():
+            progressed(f"without {program}, which is not installed: {remedy}")
+        bench.run(said.parts or list(PARTS))
     progressed(f"figures written to {said.json}")
+    if bench.failed:
+        sys.exit(f"failed: {', '.join(bench.failed)}{'; no document was written' if said.write else ''}")
     if said.write:
         for path in fill_documents(bench.tables):
             progressed(f"tables written to {path}")
+
+
+def set_up_environment() -> None:
+    """Let every program find the same Priory and start as it does for users."""
+    # Some programs are started in the folder of the mail, and must load the same Priory there.
+    if paths := os.environ.get("PYTHONPATH"):
+        os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
+    # With the first of them, Python would compile what it loads each time it starts.
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
+        os.environ.pop(name, None)
+    # Debian has spamd there, which is not on everybody's path.
+    os.environ["PATH"] += f"{os.pathsep}/usr/sbin"
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Many messages: learn the first half of trec07p, check the other half, in rounds in which all filters take turns.
 
-Every filter starts from nothing and is timed from the start of its program to its end. The slow ones have every n-th
-of the same messages. Ratios are taken within a round, per message.
+Every filter starts from nothing and is timed from the start of its program to its end. All learn the same messages. The
+slow ones learn them once, before the rounds, keep that store, and check every n-th message with it in every round.
+Ratios are taken within a round, per message; what was measured once is compared with every round of the others.
 """
 
 import shutil
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from peers import Peer, Priory, stats
 from priory.features import VERSION
 from priory.filter import Filter
 from priory.journal import Journal
+from progress import progressed, taking_long
 from report import Table, between
 from rounds import FailedError, Run, ratios, spread
 
@@ -33,11 +35,14 @@ class Bulk:
     n: int
     folder: Path
     runs: dict[tuple[str, str], list[Run]] = field(default_factory=lambda: defaultdict(list))
+    stored_bytes: dict[str, int] = field(default_factory=dict)
+    failed: dict[tuple[str, str], str] = field(default_factory=dict)
     whole: dict[str, float] = field(default_factory=dict)
 
-    def learned(self, peer: Peer) -> Mail:
-        """Return what a filter learns."""
-        return self.mail[: self.n : peer.every]
+    @property
+    def learned(self) -> Mail:
+        """What every filter learns."""
+        return self.mail[: self.n]
 
     def checked(self, peer: Peer) -> Mail:
         """Return what a filter checks."""
@@ -47,16 +52,44 @@ class Bulk:
         """Return where a filter keeps what it has learned."""
         return self.folder / peer.name.replace(" ", "-").replace(",", "")
 
-    def learn(self) -> None:
-        """Let every filter learn once, from nothing."""
+    def learn_once(self) -> None:
+        """Let the slow filters learn, from nothing, for all rounds."""
         for peer in self.peers:
-            shutil.rmtree(self.home(peer), ignore_errors=True)
-            self.runs[peer.name, "learn"].append(peer.learn(self.learned(peer), self.home(peer)))
+            if peer.every > 1:
+                with taking_long(f"{peer.name} learns {self.n:,} messages, once", self.n / peer.learns_per_s):
+                    self._measure(peer, "learn")
+
+    def learn(self) -> None:
+        """Let the other filters learn, from nothing, as in every round."""
+        for peer in self.peers:
+            if peer.every == 1:
+                shutil.rmtree(self.home(peer), ignore_errors=True)
+                self._measure(peer, "learn")
 
     def check(self) -> None:
-        """Let every filter check once, with what it has learned."""
+        """Let every filter check, with what it has learned."""
         for peer in self.peers:
-            self.runs[peer.name, "check"].append(peer.check(self.checked(peer), self.home(peer)))
+            self._measure(peer, "check")
+
+    def _measure(self, peer: Peer, act: str) -> None:
+        """Measure one filter; if it is another one than Priory and fails, go on without it."""
+        if self._has_failed(peer, act):
+            return
+        measure = peer.learn if act == "learn" else peer.check
+        try:
+            self.runs[peer.name, act].append(measure(self._mail(peer, act), self.home(peer)))
+        except FailedError as error:
+            if isinstance(peer, Priory):
+                raise
+            self.failed[peer.name, act] = str(error)
+            progressed(f"without {peer.name}, which could not {act}: {error}")
+            return
+        if act == "learn":
+            self.stored_bytes[peer.name] = peer.store_bytes(self.home(peer))
+
+    def _has_failed(self, peer: Peer, act: str) -> bool:
+        """Tell whether a filter has no figures of an act in every round: without learning there is no checking."""
+        return (peer.name, "learn") in self.failed or (peer.name, act) in self.failed
 
     def learn_all(self) -> None:
         """Let Priory learn the whole corpus, once: for its memory and its journal."""
@@ -80,8 +113,8 @@ class Bulk:
 
     def figures(self, act: str) -> dict[str, dict[str, object]]:
         """Return the figures of every filter."""
-        times = {peer.name: self._seconds_per_message(peer, act) for peer in self.peers}
-        return {peer.name: self._figures(peer, act, times) for peer in self.peers}
+        times = self._times(act)
+        return {peer.name: self._figures(peer, act, times) for peer in self._measured(act)}
 
     def _figures(self, peer: Peer, act: str, times: dict[str, list[float]]) -> dict[str, object]:
         runs, mail = self.runs[peer.name, act], self._mail(peer, act)
@@ -89,31 +122,53 @@ class Bulk:
         middle = spread(own).median
         return {
             "n": len(mail),
+            "rounds": len(runs),
             "messages_per_s": spread(1 / seconds for seconds in own).as_dict(),
             "mb_per_s": mail.size_bytes / len(mail) / middle / 1e6,
             "cpu_ms": spread(1000 * each.cpu_seconds / len(mail) for each in runs).median,
             "peak_mb": max(each.peak_mb for each in runs),
-            "store_bytes": peer.store_bytes(self.home(peer)),
-            "store_bytes_per_message": peer.store_bytes(self.home(peer)) / len(self.learned(peer)),
+            "store_bytes": self.stored_bytes[peer.name],
+            "store_bytes_per_message": self.stored_bytes[peer.name] / len(self.learned),
             "times_as_fast_as": {other: ratios(own, times[other]).as_dict() for other in times},
         }
 
-    def _seconds_per_message(self, peer: Peer, act: str) -> list[float]:
-        return [each.seconds / len(self._mail(peer, act)) for each in self.runs[peer.name, act]]
+    def _times(self, act: str) -> dict[str, list[float]]:
+        """Return the seconds per message of every filter, in each round."""
+        return {
+            peer.name: [each.seconds / len(self._mail(peer, act)) for each in self.runs[peer.name, act]]
+            for peer in self._measured(act)
+        }
+
+    def _measured(self, act: str) -> list[Peer]:
+        return [peer for peer in self.peers if not self._has_failed(peer, act)]
 
     def _mail(self, peer: Peer, act: str) -> Mail:
-        return self.learned(peer) if act == "learn" else self.checked(peer)
+        return self.learned if act == "learn" else self.checked(peer)
 
     def table(self, act: str, notes: Sequence[str]) -> Table:
         """Return the figures of every filter as a table."""
         columns = ["messages", "messages/s", "MB/s", "CPU ms", "peak MB"]
         columns += ["store MB", "bytes/message"] if act == "learn" else []
-        columns += ["Priory is so many times as fast", f"faster than {REFERENCE}"]
-        times = {peer.name: self._seconds_per_message(peer, act) for peer in self.peers}
-        rows = [self._row(peer, act, times) for peer in self.peers]
-        if act == "learn" and self.whole:
-            notes = [*notes, _said(self.whole)]
-        return Table(act, f"Bulk {act}, trec07p", ["", *columns], rows, notes)
+        columns += ["Priory is so many times as fast", f"times as fast as {REFERENCE}"]
+        times = self._times(act)
+        rows = [self._row(peer, act, times) for peer in self._measured(act)]
+        return Table(act, f"Bulk {act}, trec07p", ["", *columns], rows, [*self._notes(act), *notes])
+
+    def _notes(self, act: str) -> list[str]:
+        """Say what the slow filters had, which filters failed, and what the whole corpus took."""
+        rounds = max(len(runs) for (_, its), runs in self.runs.items() if its == act)
+        slow = {peer.name: peer.every for peer in self._measured(act) if peer.every > 1}
+        said = f"{rounds} rounds."
+        if slow and act == "learn":
+            said += f" {_listed(slow)}: once, before the rounds, and compared with each of them."
+        elif slow:
+            every = next(iter(slow.values()))
+            said += (
+                f" {_listed(slow)}: every {every}th of these messages, after the same {self.n:,} lessons as all others."
+            )
+        notes = [said]
+        notes += [f"Without {name}, which failed: {text.splitlines()[0]}" for (name, _), text in self.failed.items()]
+        return [*notes, _said(self.whole)] if act == "learn" and self.whole else notes
 
     def _row(self, peer: Peer, act: str, times: dict[str, list[float]]) -> list[str]:
         own, figures = times[peer.name], self._figures(peer, act, times)
@@ -123,6 +178,16 @@ class Bulk:
             row += [f"{figures['store_bytes'] / 1e6:.1f}", f"{figures['store_bytes_per_message']:,.0f}"]
         row += ["" if peer.name == "Priory" else between(ratios(times["Priory"], own))]
         return [*row, between(ratios(own, times[REFERENCE])) if REFERENCE in times and peer.name != REFERENCE else ""]
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> _listed(["SpamProbe", "SpamAssassin Bayes", "rspamd"])
+    'SpamProbe, SpamAssassin Bayes and rspamd'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _said(whole: dict[str, float]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mail import Mail
-from rounds import Run, run
+from rounds import FailedError, Run, run
 
 PRIORY = str(Path(sys.executable).with_name("priory"))
 PACKAGES = {
@@ -22,6 +22,8 @@ PACKAGES = {
     "bogofilter-sqlite": "bogofilter-sqlite",
     "spamprobe": "spamprobe",
     "sa-learn": "spamassassin",
+    "spamd": "spamd",
+    "spamc": "spamc",
     "rspamd": "rspamd",
     "redis-server": "redis-server",
 }
@@ -32,8 +34,6 @@ include /usr/share/spamassassin/20_aux_tlds.cf
 use_bayes 1
 bayes_auto_learn 0
 bayes_auto_expire 0
-bayes_min_ham_num 1
-bayes_min_spam_num 1
 dns_available no
 body BAYES_HAM eval:check_bayes('0.00', '0.50')
 body BAYES_SPAM eval:check_bayes('0.50', '1.01')
@@ -44,7 +44,9 @@ class Peer(Protocol):
     """A filter as it is measured."""
 
     name: str
-    every: int  #: 1 if it is quick enough for all messages, n if it has every n-th of them
+    every: int  #: 1 if it is quick enough to learn and check all messages in every round; n if it learns all of them
+    #: once, before the rounds, and checks every n-th
+    learns_per_s: int  #: about, to say beforehand how long it takes
 
     def learn(self, mail: Mail, home: Path) -> Run: ...
 
@@ -64,6 +66,7 @@ class Priory:
 
     jobs: int = 1
     every: int = 1
+    learns_per_s: int = 5_000
 
     @property
     def name(self) -> str:
@@ -95,6 +98,7 @@ class Bogofilter:
 
     program: str
     every: int = 1
+    learns_per_s: int = 4_000
 
     @property
     def name(self) -> str:
@@ -124,6 +128,7 @@ class SpamProbe:
 
     every: int
     name: str = "SpamProbe"
+    learns_per_s: int = 190
 
     def learn(self, mail: Mail, home: Path) -> Run:
         home.mkdir()
@@ -148,6 +153,7 @@ class SpamAssassin:
 
     every: int
     name: str = "SpamAssassin Bayes"
+    learns_per_s: int = 55
 
     @staticmethod
     def write_rules(home: Path) -> Path:
@@ -159,9 +165,13 @@ class SpamAssassin:
 
     @staticmethod
     def options(home: Path) -> list[str]:
-        """Return how its programs are told to use these rules alone."""
-        rules = home / "rules"
-        return ["--siteconfigpath", str(rules), "--configpath", str(rules), "--prefspath", os.devnull, "-L"]
+        """Return how its programs are told to use these rules alone, and no file of the user's."""
+        return [*SpamAssassin.rules_only(home), "--prefspath", os.devnull]
+
+    @staticmethod
+    def rules_only(home: Path) -> list[str]:
+        """Return how its daemon, too, is told to use these rules alone, and no network."""
+        return ["--siteconfigpath", str(home / "rules"), "--configpath", str(home / "rules"), "-L"]
 
     def learn(self, mail: Mail, home: Path) -> Run:
         self.write_rules(home)
@@ -180,7 +190,11 @@ class SpamAssassin:
         paths = mail.write_list(home / "list")
         program = Path(__file__).with_name("mass_check.pl")
         command = ["perl", str(program), str(home / "rules"), str(home / "store" / "bayes")]
-        return run(command, stdin=paths, stdout=home / "verdicts")
+        done = run(command, stdin=paths, stdout=home / "verdicts")
+        scored = [not line.startswith("none ") for line in (home / "verdicts").read_text().splitlines()]
+        if sum(scored) < 0.9 * len(mail):
+            raise FailedError(f"SpamAssassin's Bayes said nothing about {len(mail) - sum(scored):,} of {len(mail):,}")
+        return done
 
     def store_bytes(self, home: Path) -> int:
         return folder_bytes(home / "store")
@@ -191,7 +205,8 @@ def install_missing() -> dict[str, str]:
     missing = _missing()
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "-y", "--no-install-recommends", *missing.values()]):
+        installing = [["install", "-y", "--no-install-recommends", package] for package in missing.values()]
+        for command in (["update"], *installing):
             subprocess.run(["apt-get", "-q", *command], env=environment, stdout=sys.stderr, check=False)
         missing = _missing()
     return {program: f"apt-get install {package}" for program, package in missing.items()}
@@ -208,18 +223,6 @@ def versions() -> dict[str, str]:
         return {}
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return dict(line.split() for line in said.splitlines() if len(line.split()) == 2)
-
-
-def has_jobs() -> bool:
-    """Tell whether this Priory can use several processes."""
-    return all("--jobs" in _help(command) for command in ("check", "learn"))
-
-
-def _help(command: str) -> str:
-    environment = {**os.environ, "TERMINAL_WIDTH": "200", "NO_COLOR": "1"}
-    return subprocess.run(
-        [PRIORY, command, "--help"], capture_output=True, text=True, env=environment, check=True
-    ).stdout
 
 
 def stats(home: Path) -> dict[str, object]:

@@ -46,12 +46,15 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def between(spread: Spread, digits: int = 2) -> str:
-    """Write a middle with its ends.
+    """Write a middle with its ends, if they differ.
 
     >>> between(Spread(2.0, 1.5, 2.25), 1)
     '2.0 (1.5 to 2.2)'
+    >>> between(Spread(52.75, 52.75, 52.75), 0)
+    '53'
     """
-    return f"{spread.median:,.{digits}f} ({spread.low:,.{digits}f} to {spread.high:,.{digits}f})"
+    ends = f" ({spread.low:,.{digits}f} to {spread.high:,.{digits}f})" if spread.low < spread.high else ""
+    return f"{spread.median:,.{digits}f}{ends}"
 
 
 def filled(document: str, table: Table) -> str:

@@ -78,7 +78,13 @@ def spread(figures: Iterable[float]) -> Spread:
 def ratios(these: Sequence[float], those: Sequence[float]) -> Spread:
     """Return how many times as large those are as these, each compared within its own round.
 
+    What was measured once is compared with every round of the other.
+
     >>> ratios([1.0, 2.0, 4.0], [3.0, 4.0, 12.0])
     Spread(median=3.0, low=2.0, high=3.0)
+    >>> ratios([1.0, 2.0, 4.0], [12.0])
+    Spread(median=6.0, low=3.0, high=12.0)
     """
-    return spread(that / this for this, that in zip(these, those, strict=True))
+    n = max(len(these), len(those))
+    pairs = zip(*(n * list(each) if len(each) == 1 else each for each in (these, those)), strict=True)
+    return spread(that / this for this, that in pairs)

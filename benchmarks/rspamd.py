@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import daemons
 from mail import Mail
 from rounds import FailedError, Run
 
@@ -36,7 +37,8 @@ _PATIENCE_S = 300.0  #: its first start compiles its list of domains
 class Rspamd:
     """A running rspamd."""
 
-    name = "rspamd, HTTP and redis"
+    name = "rspamd with redis"
+    learns_per_s = 300
 
     def __init__(
         self, every: int, folder: Path, ports: dict[str, int], processes: list[subprocess.Popen[bytes]]
@@ -55,7 +57,7 @@ class Rspamd:
         return done
 
     def check(self, mail: Mail, home: Path) -> Run:  # noqa: ARG002 - redis has what it learned
-        """Check with what was learned last."""
+        """Check with what redis has."""
         return self._asked("check", [("/checkv2", name) for name in mail.names()], mail.folder)
 
     def store_bytes(self, home: Path) -> int:  # noqa: ARG002
@@ -101,40 +103,13 @@ class Rspamd:
 def running(folder: Path, every: int) -> Iterator[Rspamd]:
     """Start redis and rspamd in a folder and on ports of their own; end both afterwards."""
     folder.mkdir()
-    ports = {name: _free_port() for name in ("check", "learn", "redis")}
+    ports = {name: daemons.free_port() for name in ("check", "learn", "redis")}
     configuration = folder / "rspamd.conf"
     configuration.write_text(_CONFIGURATION.format(folder=folder, **ports))
-    redis = ["redis-server", "--port", str(ports["redis"]), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        processes.append(_started(redis))
-        processes.append(_started(["rspamd", "-i", "-f", "-c", str(configuration)]))
-        for port in ports.values():
-            _wait_for(port)
-        yield Rspamd(every, folder, ports, processes)
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-            process.wait()
-
-
-def _started(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except ConnectionRefusedError:
-            if time.monotonic() > until:
-                raise FailedError(f"nothing answers on port {port}: rspamd or redis did not start") from None
-            time.sleep(0.2)
+    store = ["redis-server", "--port", str(ports["redis"]), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    command = ["rspamd", "-i", "-f", "-c", str(configuration)]
+    with (
+        daemons.running(store, ports["redis"]) as redis,
+        daemons.running(command, ports["check"], ports["learn"], patience_s=_PATIENCE_S) as rspamd,
+    ):
+        yield Rspamd(every, folder, ports, [redis, rspamd])

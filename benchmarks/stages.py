@@ -10,6 +10,7 @@ function of its own is the difference of two that have. Inside the compiled stag
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from counting import instructions_of_each
+from counting import MISSING, VALGRIND, CountingError, instructions_of_each
 from mail import trec07p
 from report import Table
 
@@ -147,6 +148,8 @@ def functions(index: Path, folder: Path, n: int) -> list[tuple[str, int]]:
 
     A function's count has those that it calls in it.
     """
+    if not shutil.which(VALGRIND):
+        raise CountingError(MISSING)
     with ThreadPoolExecutor(2) as pool:
         few, many = pool.map(lambda k: _inclusive("check from bytes", index, folder, 2 * n, k), (n, 2 * n))
     many.subtract(few)
@@ -156,7 +159,7 @@ def functions(index: Path, folder: Path, n: int) -> list[tuple[str, int]]:
 def _inclusive(name: str, index: Path, folder: Path, n_all: int, n_done: int) -> Counter[str]:
     out = folder / f"callgrind.{n_done}"
     command = [
-        "valgrind",
+        VALGRIND,
         "--tool=callgrind",
         f"--callgrind-out-file={out}",
         *_command(name, index, folder, n_all, n_done),

@@ -1,15 +1,22 @@
 """The benchmark measures what it says: processes alone, ratios within a round, and homes that are the same or not."""
 
+import doctest
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import bench
+import bulk
+import progress
 import report
+import rounds
+import stages
+import summary as overview
 from bulk import differences
 from priory import Filter
 from priory.demo import draw
@@ -79,6 +86,11 @@ def test_ratios_are_taken_within_a_round():
     assert ratios([1.0, 10.0, 100.0], [2.0, 30.0, 200.0]) == Spread(2.0, 2.0, 3.0)
 
 
+def test_what_was_measured_once_is_compared_with_every_round():
+    assert ratios([1.0, 2.0, 4.0], [8.0]) == Spread(4.0, 2.0, 8.0)
+    assert ratios([8.0], [1.0, 2.0, 4.0]) == Spread(0.25, 0.125, 0.5)
+
+
 def test_a_table_fills_its_place_in_a_document_and_nothing_else():
     table = Table("check", "Bulk check", ["", "messages/s"], [["Priory", "9"]], ["A note."])
     document = "before\n<!-- bench:check -->\nold\n<!-- /bench:check -->\n<!-- bench:learn -->\n<!-- /bench:learn -->\n"
@@ -102,6 +114,13 @@ def test_there_is_no_overview_of_parts_that_did_not_run():
     assert summary(dict.fromkeys(NEEDED[:-1])) is None
 
 
+@pytest.mark.parametrize("module", [bulk, overview, progress, report, rounds, stages], ids=lambda each: each.__name__)
+def test_the_examples_hold(module: ModuleType):
+    done = doctest.testmod(module)
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
 def test_a_function_of_cython_gets_its_name_back():
     assert demangled("6priory_8features_7hashing_6Tokens_1__init__", "priory/features/hashing") == "Tokens.__init__"
     assert demangled("7kernels_21terms", "priory/kernels") == "terms"
@@ -121,4 +140,13 @@ def test_without_the_corpora_the_benchmark_says_what_to_set():
 def test_an_unknown_part_is_named_with_those_that_there_are():
     done = subprocess.run([sys.executable, bench.__file__, "fly"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "unknown: fly; the parts are learn, check, one, open, growth, stages, functions, toolkit" in done.stderr
+    assert (
+        "unknown: fly; the parts are learn, check, one, lesson, open, growth, stages, functions, toolkit" in done.stderr
+    )
+
+
+def test_figures_of_less_mail_are_not_written_into_documents():
+    command = [sys.executable, bench.__file__, "--quick", "--write"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "documents have figures of the full size: leave out --quick or --write" in done.stderr

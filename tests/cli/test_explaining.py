@@ -1,0 +1,75 @@
+"""explain shows the sum, in the terminal and as a page."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command import priory
+
+
+def test_explain_shows_the_sum_the_evidence_and_the_text(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    shown = priory("explain", message, home=home).stdout.decode()
+    rows = re.findall(
+        r"^(prior|text|headers|links|sender|facts|markup|attachments|part headers) +([+-][\d.]+)", shown, re.MULTILINE
+    )
+    total = float(re.search(r"^log-odds +([+-][\d.]+)", shown, re.MULTILINE)[1])
+    assert sum(float(value) for _, value in rows) == pytest.approx(total, abs=0.0005 * (len(rows) + 1))
+    assert "for spam" in shown
+    assert "Subject:" in shown
+
+
+KINDS = "word pair header sender fact link markup attachment source-gram header-gram"
+
+
+@pytest.mark.parametrize("columns", ["60", "100"])
+def test_explain_adds_up_by_kind_beside_the_sections_or_below_them(inbox: Path, home: Path, columns: str):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    shown = priory("explain", message, home=home, columns=columns).stdout.decode()
+    said = json.loads(priory("explain", message, "--json", home=home).stdout)
+    sums = shown[shown.index("by section") : shown.index("for spam")]
+    assert ("\n\n" in sums.replace(" ", "").rstrip("\n")) == (columns == "60")
+    rows = re.findall(rf"(?<![\w-])({KINDS.replace(' ', '|')}) +([\d,]+) +([+-][\d.]+)", sums)
+    assert {name: (n, value) for name, n, value in rows} == {
+        name: (f"{kind['features']:,}", f"{kind['sum']:+.3f}") for name, kind in said["kinds"].items()
+    }
+    assert len(re.findall(rf"log-odds +{re.escape(format(said['log_odds'], '+.3f'))}", sums)) == 2
+    total = said["prior"] + sum(kind["sum"] for kind in said["kinds"].values())
+    assert total == pytest.approx(said["log_odds"], abs=1e-9)
+    assert sum(kind["features"] for kind in said["kinds"].values()) == len(said["evidence"])
+
+
+def test_the_page_adds_up_by_kind_as_the_json_does(inbox: Path, home: Path, tmp_path: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    said = json.loads(priory("explain", message, "--json", "--html", tmp_path / "why.html", home=home).stdout)
+    page = (tmp_path / "why.html").read_text()
+    rows = re.findall(r'<tr><td>([\w-]+)</td><td class="n">([\d,]+)</td><td class="n">([+-][\d.]+)</td>', page)
+    assert rows == [(name, f"{k['features']:,}", f"{k['sum']:+.3f}") for name, k in said["kinds"].items()]
+
+
+def test_the_page_escapes_the_message_and_loads_nothing(home: Path, tmp_path: Path):
+    raw = b"Subject: <script>alert(1)</script>\nContent-Type: text/plain\n\n<img src=x onerror=alert(2)> & more"
+    result = priory("explain", "-", "--html", tmp_path / "why.html", home=home, stdin=raw)
+    page = (tmp_path / "why.html").read_text()
+    assert result.returncode == 0
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "default-src 'none'" in page
+    text = re.sub(r"<[^>]+>", "", page)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_weights_are_shown_however_narrow_the_terminal_is(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    for columns in ("60", "80", "120"):
+        shown = priory("explain", message, home=home, columns=columns).stdout.decode()
+        rows = shown[shown.index("for spam") : shown.index("\n\n", shown.index("for spam"))].splitlines()[1:]
+        assert rows
+        assert all(re.search(r"[+-]0\.\d{3}", row) for row in rows)
+
+
+def test_explain_wants_one_message(inbox: Path, home: Path):
+    result = priory("explain", inbox / "unseen", home=home)
+    assert result.returncode == 1
+    assert "holds more than one message; name one, such as" in result.stderr.decode()

@@ -1,0 +1,173 @@
+"""The parts of the benchmark: every filter learns the same; what fails is left out and named, and nothing else is."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import daemons
+import lesson
+from bench import QUICK, Bench
+from bulk import Bulk
+from mail import Mail
+from peers import Priory
+from priory import Filter
+from priory.demo import draw
+from progress import taking_long
+from report import Table
+from rounds import FailedError, Run
+
+N = 20
+LISTENER = """
+import socket, sys, time
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+time.sleep(60)
+"""
+
+
+@dataclass(frozen=True)
+class Fake:
+    """A filter that notes what it is given, and fails at one act or none."""
+
+    name: str
+    every: int = 1
+    fails_at: str = ""
+    given: dict[str, list[Mail]] = field(default_factory=lambda: {"learn": [], "check": []})
+    learns_per_s: int = 1_000
+
+    def learn(self, mail: Mail, home: Path) -> Run:
+        home.mkdir()
+        return self._done("learn", mail)
+
+    def check(self, mail: Mail, home: Path) -> Run:
+        assert home.is_dir()
+        return self._done("check", mail)
+
+    def store_bytes(self, home: Path) -> int:
+        return 100 * len(self.given["learn"][-1])
+
+    def _done(self, act: str, mail: Mail) -> Run:
+        if act == self.fails_at:
+            raise FailedError(f"{self.name} cannot {act}\nas it is a fake")
+        self.given[act].append(mail)
+        return Run(0.001 * len(mail), 0.001 * len(mail), 10.0)
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Mail:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    drawn = list(draw(2 * N, seed=5))
+    for i, each in enumerate(drawn):
+        (folder / f"{i}.eml").write_bytes(each.raw)
+    return Mail(folder, tuple((each.label, f"{i}.eml") for i, each in enumerate(drawn)))
+
+
+def measured(mail: Mail, folder: Path, *fakes: Fake, rounds: int = 3) -> Bulk:
+    bulk = Bulk([Fake("Priory"), *fakes], mail, N, folder)
+    bulk.learn_once()
+    for _ in range(rounds):
+        bulk.learn()
+        bulk.check()
+    return bulk
+
+
+def test_a_slow_filter_learns_the_same_as_the_others_once_and_checks_every_nth_with_it(mail, tmp_path):
+    slow = Fake("slow", every=4)
+    bulk = measured(mail, tmp_path, slow)
+    assert slow.given["learn"] == [mail[:N]]
+    assert slow.given["check"] == 3 * [mail[N : 2 * N : 4]]
+    assert bulk.figures("learn")["slow"]["rounds"] == 1
+    assert bulk.figures("learn")["Priory"]["rounds"] == 3
+    assert bulk.figures("check")["slow"]["store_bytes_per_message"] == 100
+    assert bulk.table("learn", []).notes == ["3 rounds. slow: once, before the rounds, and compared with each of them."]
+    assert bulk.table("check", []).notes == [
+        "3 rounds. slow: every 4th of these messages, after the same 20 lessons as all others."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("act", "rows_of_learn"), [("learn", ["Priory", "good"]), ("check", ["Priory", "bad", "good"])]
+)
+def test_a_filter_that_fails_is_left_out_and_said_and_the_others_keep_their_figures(
+    mail, tmp_path, capsys, act, rows_of_learn
+):
+    bulk = measured(mail, tmp_path, Fake("bad", fails_at=act), Fake("good"))
+    assert list(bulk.figures("learn")) == rows_of_learn
+    assert list(bulk.figures("check")) == ["Priory", "good"]
+    assert f"Without bad, which failed: bad cannot {act}" in bulk.table("check", []).notes
+    assert capsys.readouterr().err.count(f"without bad, which could not {act}: bad cannot {act}\nas it is a fake") == 1
+
+
+def test_if_priory_fails_so_does_the_part(mail, tmp_path):
+    bulk = Bulk([Priory()], mail, N, tmp_path / "no such folder")
+    with pytest.raises(OSError, match="no such folder"):
+        bulk.learn()
+
+
+def test_a_part_that_fails_is_named_and_the_next_ones_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("bench.stages.measured", failing_with(FailedError("the disk is full")))
+    monkeypatch.setattr("bench.stages.functions_in_check", failing_with(ZeroDivisionError("no messages")))
+    monkeypatch.setattr("bench.beside.measured", lambda *_: (Table("toolkit", "Toolkit", ["", "ms"], []), {"ms": 1}))
+    bench = Bench(QUICK, tmp_path, tmp_path / "bench.json", True, {})
+    bench.run(["stages", "functions", "toolkit"])
+    assert bench.failed == {"stages": "the disk is full", "functions": "no messages"}
+    assert bench.figures == {"toolkit": {"ms": 1}}
+    assert '"toolkit"' in (tmp_path / "bench.json").read_text()
+    said = capsys.readouterr().err
+    assert "stages failed:\nthe disk is full\n" in said
+    assert "ZeroDivisionError: no messages" in said
+
+
+def failing_with(error: Exception) -> Callable[..., tuple[Table, object]]:
+    def failing(*_: object) -> tuple[Table, object]:
+        raise error
+
+    return failing
+
+
+def test_a_daemon_runs_from_when_it_answers_until_it_is_ended(tmp_path):
+    socket = tmp_path / "socket"
+    with daemons.running([sys.executable, "-c", LISTENER, str(socket)], socket) as process:
+        assert process.poll() is None
+    assert process.returncode is not None
+
+
+def test_a_daemon_that_ends_before_it_answers_is_an_error_with_its_words(tmp_path):
+    command = [sys.executable, "-c", "import sys; sys.exit('the store is\\nmissing')"]
+    with (
+        pytest.raises(FailedError, match=r"^python\S* does not answer: the store is missing$"),
+        daemons.running(command, tmp_path / "socket"),
+    ):
+        pass
+
+
+def test_a_long_step_says_how_long_it_takes_and_has_taken(capsys):
+    with taking_long("learning", 90, every_s=0.05):
+        subprocess.run(["sleep", "0.2"], check=True)
+    first, *between, last = capsys.readouterr().err.splitlines()
+    assert first.endswith(" learning: 0:00 of about 1:30 minutes")
+    assert between[0].endswith(" learning: 0:00 of about 1:30 minutes")
+    assert last.endswith(" learning: done in 0:00 minutes")
+
+
+def test_messages_are_picked_by_what_the_filter_knows_and_each_can_be_learned_and_forgotten(mail, tmp_path):
+    home = tmp_path / "home"
+    with Filter.open(home) as filter_:
+        for label, name in mail[:N].entries:
+            filter_.learn((mail.folder / name).read_bytes(), label)
+    new, old = lesson.picked(mail, home, 5, False), lesson.picked(mail, home, 5, True)
+    assert {each.path.name for each in new} <= set(mail[N:].names())
+    assert {each.path.name for each in old} <= set(mail[:N].names())
+    with Filter.open(home) as filter_:
+        before = filter_.stats().lessons
+        took = lesson.by_filter(filter_, new[0], old[0])
+        assert sum(filter_.stats().lessons.values()) == sum(before.values()) - 1
+        with pytest.raises(AssertionError, match="no such lesson"):
+            lesson.by_filter(filter_, new[0], old[0])
+    assert list(took) == [lesson.LEARN, lesson.FORGET, lesson.FORGET_OLD]
