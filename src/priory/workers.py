@@ -22,8 +22,6 @@ from fcntl import F_SETPIPE_SZ, fcntl
 from itertools import accumulate
 from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar
 
-import numpy as np
-
 AHEAD: Final = 3  #: batches that are under way for each worker
 PIPE_BYTES: Final = 1024 * 1024
 _SIZE_BYTES: Final = 8
@@ -195,7 +193,7 @@ class _Worker:
 
     def _arrived(self) -> None:
         if self._arriving is None:
-            self._arriving = np.empty(int.from_bytes(self._size, "little"), np.uint8).data
+            self._arriving = memoryview(bytearray(int.from_bytes(self._size, "little")))
             self._missing = self._arriving
         else:
             self.done.append(_unpacked(self._arriving))
