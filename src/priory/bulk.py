@@ -9,8 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from pickle import PickleBuffer
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
 from priory.corpus.error import explained
@@ -18,6 +17,9 @@ from priory.features import KINDS, Features, Spec, packed
 from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, Filter, Options, Prepared, prepare_many, together
 from priory.verdict import Verdict
 from priory.workers import Workers
+
+if TYPE_CHECKING:
+    from pickle import PickleBuffer
 
 MOST_PARTS: Final = 4 * READ_TOGETHER  #: that go to another process together
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
@@ -95,8 +97,8 @@ class _Read(NamedTuple):
     """What was read of some messages, in few objects, as many small ones take long to send."""
 
     messages: list[tuple[bytes, str, bytes, str, str]]  #: digest, sender, packed features, label, source
-    buckets: PickleBuffer  #: of all messages, one after the other
-    offsets: PickleBuffer
+    buckets: "PickleBuffer"  #: of all messages, one after the other
+    offsets: "PickleBuffer"
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield them one by one."""
@@ -110,6 +112,8 @@ class _Read(NamedTuple):
 
 
 def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
+    from pickle import PickleBuffer  # noqa: PLC0415 - a quick start where there are no other processes
+
     messages = list(found)
     every = prepare_many([message.raw for message in messages], spec)
     read = [

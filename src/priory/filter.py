@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
@@ -67,8 +67,7 @@ class Options:
         return PresenceBayes(tuple(self.weights[kind] for kind in KINDS), self.smoothing, damping)
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """What a filter has learned, and how it reads scores."""
 
     lessons: Mapping[str, int]
@@ -79,6 +78,10 @@ class Stats:
     calibration: Mapping[str, Calibration]  #: for each label that is scored against the rest
     thresholds: Mapping[str, float]
     journal_bytes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return self._asdict() | {"calibration": {label: line._asdict() for label, line in self.calibration.items()}}
 
 
 class Prepared(NamedTuple):

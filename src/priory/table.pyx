@@ -159,6 +159,9 @@ cdef class Reading:
         self.smoothing, self.rate = smoothing, rate
         self.logs, self.known = clone(DOUBLES, 0, False), 0
 
+    def __reduce__(self):
+        return Reading, (self.weights, self.damping, self.smoothing, self.rate)
+
     cdef int64_t know(self, const int64_t[::1] totals) except -1:
         """Have the logarithms of all counts that so many messages can have at hand, within limits; return how many."""
         cdef int64_t n = 0, wanted = LEAST_LOGS, count

@@ -10,7 +10,6 @@ A worker whose parent is gone, however it went, reads the end of its batches, an
 """
 
 import os
-import pickle
 import select
 import signal
 import struct
@@ -263,6 +262,8 @@ def _pieces(thing: object) -> list[memoryview]:
     >>> _unpacked(memoryview(with_size)[_SIZE_BYTES:])
     [b'ham', 'spam']
     """
+    import pickle  # noqa: PLC0415 - a quick start where there are no workers
+
     arrays: list[pickle.PickleBuffer] = []
     plain = pickle.dumps(thing, 5, buffer_callback=arrays.append)
     pieces = [memoryview(plain), *(array.raw() for array in arrays)]
@@ -273,6 +274,8 @@ def _pieces(thing: object) -> list[memoryview]:
 
 def _unpacked(whole: memoryview) -> Any:
     """Return the thing again; its arrays lie where its bytes are."""
+    import pickle  # noqa: PLC0415
+
     (n_pieces,) = struct.unpack("<Q", whole[-_SIZE_BYTES:])
     sizes = struct.unpack(f"<{n_pieces}Q", whole[-(n_pieces + 1) * _SIZE_BYTES : -_SIZE_BYTES])
     ends = list(accumulate(sizes))

@@ -16,8 +16,7 @@ error from 0.145 % to 0.129 % (docs/decisions/model.md).
 
 import math
 from array import array
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from priory.bayes.counts import bin_centres
 from priory.bayes.line import most_probable_line, n_outcomes
@@ -31,8 +30,7 @@ SLIPS: Final = 0.01  #: ε
 _CENTRES: Final = bin_centres()
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """The line from scores to log-odds."""
 
     slope: float

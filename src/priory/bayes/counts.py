@@ -7,11 +7,10 @@ two tables of the same shape add up to the table of the joined data.
 import mmap
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import starmap
 from math import isnan
 from struct import Struct
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from priory.bayes.line import n_outcomes
 from priory.table import add, score_bin, subtract
@@ -70,8 +69,7 @@ def stored_scores(scores: Sequence[float], n_contrasts: int) -> list[HeldOut | N
     return [b"".join(filter(None, of_one)) or None for of_one in zip(*[iter(each)] * n_contrasts, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """The table of counts with the corrections beside them, and a histogram of held-out scores for each contrast.
 
     All lies in memory that is zero, and not even there, until something is counted; or in a file that is mapped.
@@ -150,10 +148,19 @@ class Counts:
 
     def copy(self) -> Self:
         """Return counts that can change without these."""
-        copied = self.empty(len(self.rows).bit_length() - 1, self.n_labels)
-        for new, old in zip(copied.parts, self.parts, strict=True):
+        return type(self)._restored(self.n_labels, *self.parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._restored, (self.n_labels, *map(bytes, self.parts))
+
+    @classmethod
+    def _restored(cls, n_labels: int, *parts: "Buffer") -> Self:
+        """Counts with the bytes of others."""
+        n_columns = n_labels + len(contrasts(n_labels))
+        restored = cls.empty((memoryview(parts[-1]).nbytes // (4 * n_columns)).bit_length() - 1, n_labels)
+        for new, old in zip(restored.parts, parts, strict=True):
             new[:] = old
-        return copied
+        return restored
 
     @property
     def parts(self) -> "list[memoryview[int]]":

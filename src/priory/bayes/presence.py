@@ -21,10 +21,9 @@ How the few numbers were chosen, and what else was tried, is in docs/decisions/a
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from priory.bayes.calibration import Calibration
 from priory.bayes.correction import UNIT
@@ -35,24 +34,26 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-@lru_cache(maxsize=8)
-def _reading(model: "PresenceBayes") -> Reading:
-    damping = model.damping if isinstance(model.damping, tuple) else [model.damping] * len(model.weights)
-    return Reading(model.weights, damping, model.smoothing, model.rate / UNIT)
+_reading = lru_cache(maxsize=8)(Reading)  # each has its logarithms
 
 
-@dataclass(frozen=True, slots=True)
 class PresenceBayes:
     """The model's few numbers: a weight per group of features, the smoothing β, the damping d (of each), the rate η."""
 
-    weights: tuple[float, ...]
-    smoothing: float = 0.03
-    damping: float | tuple[float, ...] = 60.0
-    rate: float = 0.3
-
-    def __post_init__(self) -> None:
-        if not self.smoothing > 0:
-            raise ValueError(f"smoothing must be above 0, not {self.smoothing}: a feature never seen has no logarithm")
+    def __init__(
+        self,
+        weights: tuple[float, ...],
+        smoothing: float = 0.03,
+        damping: float | tuple[float, ...] = 60.0,
+        rate: float = 0.3,
+    ) -> None:
+        if not smoothing > 0:
+            raise ValueError(f"smoothing must be above 0, not {smoothing}: a feature never seen has no logarithm")
+        self.weights = weights
+        self.smoothing = smoothing
+        self.damping = damping if isinstance(damping, tuple) else (damping,) * len(weights)
+        self.rate = rate
+        self.reading = _reading(weights, self.damping, smoothing, rate / UNIT)
 
     def terms(
         self, buckets: "Buffer", offsets: "Buffer", counts: Counts, label: int, slope: float = 1
@@ -67,7 +68,7 @@ class PresenceBayes:
         >>> [round(term, 3) for term in terms]  # log(1.5 / 0.5) / 2 for the second
         [0.0, 0.549]
         """
-        return _reading(self).terms(counts.rows, counts.totals, buckets, offsets, label, slope)
+        return self.reading.terms(counts.rows, counts.totals, buckets, offsets, label, slope)
 
     def run(
         self, counts: Counts, messages: "list[tuple[Buffer, Buffer]]", labels: Sequence[int], in_turn: Sequence[bool]
@@ -80,8 +81,7 @@ class PresenceBayes:
         return Run(self, counts, messages, array("q", labels), bytes(in_turn), scores)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Messages that are counted in their order, each scored just before, as far as a line is certain of their labels.
 
     >>> counts, model = Counts.empty(bits=4, n_labels=2), PresenceBayes(weights=(1.0,), smoothing=0.5, damping=0.0)
@@ -108,7 +108,7 @@ class Run:
         """
         counts = self.counts
         of_lines = array("d", [number for line in lines for number in (line.slope, line.intercept)])
-        return _reading(self.model).learn(
+        return self.model.reading.learn(
             counts.rows, counts.totals, counts.held_out, self.messages, self.labels, self.in_turn,
             start, late, of_lines, certain, SCORE_LIMIT, BIN_WIDTH, self.scores,
         )  # fmt: skip

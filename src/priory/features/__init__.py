@@ -37,13 +37,19 @@ class Spec:
             raise ValueError(f"features have 2^1 to 2^{MOST_BITS} buckets, not 2^{self.bits}")
 
 
-@dataclass(slots=True)
 class Features:
-    """The features of a message: distinct buckets in order, kind after kind."""
+    """The features of a message: distinct buckets in order, kind after kind.
 
-    buckets: Numbers
-    offsets: Numbers  #: kind i of KINDS has buckets[offsets[i]:offsets[i + 1]]
-    drawn_from: tuple[bytes, Spec] | None = None  #: the raw message; nothing for features that come from the journal
+    Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. They were drawn from a raw message; those that come from
+    the journal, from none.
+    """
+
+    __slots__ = ("buckets", "drawn_from", "offsets")
+
+    def __init__(self, buckets: Numbers, offsets: Numbers, drawn_from: tuple[bytes, Spec] | None = None) -> None:
+        self.buckets = buckets
+        self.offsets = offsets
+        self.drawn_from = drawn_from
 
     def __len__(self) -> int:
         return len(self.buckets)

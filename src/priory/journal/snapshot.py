@@ -11,9 +11,8 @@ import json
 import mmap
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from priory.bayes import Counts
 from priory.journal.lesson import JournalError
@@ -22,8 +21,7 @@ _MAGIC: Final = b"priory counts 3\n"
 _HEAD_BYTES: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """Counts as they stood at a change, and their digest."""
 
     counts: Counts
