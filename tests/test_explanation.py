@@ -164,7 +164,7 @@ def test_real_mail_is_explained_exactly(index: str, options: Options, corpora: P
             raw = load(each)
             is_newsletter = "newsletter" in options.labels and b"\nList-" in raw
             filter_.learn(raw, "newsletter" if is_newsletter else each.label)
-        assert filter_.counts.totals.all()
+        assert all(filter_.counts.totals)
         assert filter_.counts.corrections.any()
         for each in every[:: len(every) // 200]:
             assert_exact(filter_.explain(load(each)))

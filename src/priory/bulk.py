@@ -9,18 +9,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from priory.corpus import Corpus, CorpusError, Labelled, Part, messages
 from priory.corpus.error import explained
 from priory.features import KINDS, Features, Spec, packed
 from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, Filter, Options, Prepared, prepare_many, together
-from priory.kernels import Buckets
 from priory.verdict import Verdict
 from priory.workers import Workers
+
+if TYPE_CHECKING:
+    from pickle import PickleBuffer
 
 MOST_PARTS: Final = 4 * READ_TOGETHER  #: that go to another process together
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
@@ -98,28 +97,32 @@ class _Read(NamedTuple):
     """What was read of some messages, in few objects, as many small ones take long to send."""
 
     messages: list[tuple[bytes, str, bytes, str, str]]  #: digest, sender, packed features, label, source
-    buckets: Buckets  #: of all messages, one after the other
-    offsets: NDArray[np.int64]
+    buckets: "PickleBuffer"  #: of all messages, one after the other
+    offsets: "PickleBuffer"
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield them one by one."""
-        start = 0
-        every = self.offsets.reshape(-1, len(KINDS) + 1)
-        for (digest, sender, blob, label, source), offsets in zip(self.messages, every, strict=True):
-            end = start + int(offsets[-1])
-            yield Prepared(digest, sender, Features(self.buckets[start:end], offsets), blob), label, source
+        start, n = 0, len(KINDS) + 1
+        every, all_offsets = memoryview(self.buckets).cast("I"), memoryview(self.offsets).cast("q")
+        for i, (digest, sender, blob, label, source) in enumerate(self.messages):
+            offsets = all_offsets[i * n : (i + 1) * n]
+            end = start + offsets[-1]
+            yield Prepared(digest, sender, Features(every[start:end], offsets), blob), label, source
             start = end
 
 
 def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
-    read, buckets, offsets = [], [np.empty(0, np.uint32)], [np.empty(0, np.int64)]
+    from pickle import PickleBuffer  # noqa: PLC0415 - a quick start where there are no other processes
+
     messages = list(found)
     every = prepare_many([message.raw for message in messages], spec)
-    for message, (digest, sender, features, _) in zip(messages, every, strict=True):
-        read.append((digest, sender, packed(features, spec.bits), message.label, message.source))
-        buckets.append(features.buckets)
-        offsets.append(features.offsets)
-    return _Read(read, np.concatenate(buckets), np.concatenate(offsets))
+    read = [
+        (digest, sender, packed(features, spec.bits), message.label, message.source)
+        for message, (digest, sender, features, _) in zip(messages, every, strict=True)
+    ]
+    buckets = b"".join([each.features.buckets for each in every])
+    offsets = b"".join([each.features.offsets for each in every])
+    return _Read(read, PickleBuffer(buckets), PickleBuffer(offsets))
 
 
 class _Done(NamedTuple):

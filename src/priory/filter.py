@@ -8,9 +8,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
@@ -19,7 +17,7 @@ from priory.features import KINDS, Features, Spec, extract, packed
 from priory.journal import Journal, JournalError
 from priory.memory import Learned, Memory, Taught
 from priory.message import Message, parse
-from priory.scoring import Score, scores
+from priory.scoring import Score, no_evidence, scores
 from priory.verdict import Claim, Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -69,8 +67,7 @@ class Options:
         return PresenceBayes(tuple(self.weights[kind] for kind in KINDS), self.smoothing, damping)
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """What a filter has learned, and how it reads scores."""
 
     lessons: Mapping[str, int]
@@ -81,6 +78,10 @@ class Stats:
     calibration: Mapping[str, Calibration]  #: for each label that is scored against the rest
     thresholds: Mapping[str, float]
     journal_bytes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return self._asdict() | {"calibration": {label: line._asdict() for label, line in self.calibration.items()}}
 
 
 class Prepared(NamedTuple):
@@ -147,7 +148,7 @@ def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -
 
 def evidence(features: Features, score: Score, most_readable: int | None = None) -> tuple[Evidence, ...]:
     """Return every feature with its name, term and places, the weightiest first; or only so many readable ones."""
-    from priory.explanation import evidence, readable  # noqa: PLC0415 - a quick start where no one asks why
+    from priory.evidence import evidence, readable  # noqa: PLC0415 - a quick start where no one asks why
 
     return evidence(features, score) if most_readable is None else readable(features, score, most_readable)
 
@@ -221,7 +222,8 @@ class Filter:
         read = prepare_many(messages, self._spec)
         self._memory.view.refresh()
         for each in read:
-            yield self._verdict(each, self._scores(each.features))
+            missing = self._missing()
+            yield self._verdict(each, self._scores(each.features, missing), missing)
 
     def explain(self, raw: bytes) -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
@@ -229,8 +231,9 @@ class Filter:
 
         read = self.prepare(raw)
         self._memory.view.refresh()
-        scores = self._scores(read.features)
-        verdict = self._verdict(read, scores)
+        missing = self._missing()
+        scores = self._scores(read.features, missing)
+        verdict = self._verdict(read, scores, missing)
         about = scores[self.options.labels.index(verdict.about)]
         return Explanation(verdict, coloured(read.features, about))
 
@@ -294,13 +297,13 @@ class Filter:
                 stored = blob or packed(features, self._spec.bits)
                 yield Taught(digest, label, stored, features.buckets, features.offsets, source, sender, time.time())
 
-    def _scores(self, features: Features) -> list[Score]:
-        if self._missing():
+    def _scores(self, features: Features, missing: list[str]) -> list[Score]:
+        if missing:
             n = len(self.options.labels)
-            return [Score.of(math.log(1 / (n - 1)), np.zeros(len(features)))] * n
+            return [no_evidence(features, math.log(1 / (n - 1)))] * n
         return scores(features, self._memory.counts, self._model, self._memory.calibrations)
 
-    def _verdict(self, read: Prepared, scores: list[Score]) -> Verdict:
+    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
             label: Claim(label, score.log_odds, score.prior, partial(evidence, read.features, score))
@@ -308,11 +311,10 @@ class Filter:
         }
         probabilities = [claim.probability for claim in claims.values()]
         expected = costs.expected(probabilities)
-        missing = self._missing()
         reason = f"no {' and no '.join(missing)} has been learned yet" if missing else ""
         return Verdict(
             label=UNSURE if reason else cheapest(expected),
-            about=labels[1] if len(labels) == 2 else labels[int(np.argmax(probabilities))],
+            about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
             claims=claims,
             thresholds=self._thresholds,
             expected_costs=expected,

@@ -6,20 +6,19 @@ where it is decided which scores are worth counting.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores, totals_before
-from priory.features import VERSION, unpacked
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
+from priory.bayes.line import n_outcomes
+from priory.features import VERSION, Numbers, unpacked
 from priory.journal import Change, Journal, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
-from priory.kernels import Buckets
-from priory.scoring import CERTAIN, are_comparable, calibrations, held_out, plain_scores, towards
+from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
+from priory.table import are_comparable
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -31,8 +30,8 @@ class Taught(NamedTuple):
     digest: bytes
     label: str
     features: bytes  #: packed, for the journal
-    buckets: Buckets  #: the same, for the counts
-    offsets: NDArray[np.int64]
+    buckets: Numbers  #: the same, for the counts
+    offsets: Numbers
     source: str
     sender: str
     time: float
@@ -60,7 +59,7 @@ class Memory:
             self.journal.close()
             raise
         self._has_changed = False
-        self._run = ("", 0)  # the label learned last, and how often in a row
+        self._run = (-1, 0)  # the label learned last, and how often in a row
         self._lines = [Calibration(0.0, 0.0)] * len(contrasts(len(labels)))
         self._drawn_at = -1  # the generation of the counts that the lines were drawn from,
         self._drawn_from = 0  # and the outcomes in them
@@ -83,19 +82,17 @@ class Memory:
     def calibrations(self) -> list[Calibration]:
         """The lines from scores to log-odds, drawn anew whenever the counts have changed."""
         if self._drawn_at != self.view.generation:
-            self._lines, self._drawn_at = calibrations(self.counts), self.view.generation
-            self._drawn_from = int(self.counts.held_out[0].sum())
+            self._draw_lines()
         return self._lines
+
+    def _draw_lines(self) -> None:
+        self._lines, self._drawn_at = calibrations(self.counts), self.view.generation
+        self._drawn_from = sum(n_outcomes(self.counts.outcomes(0)))
 
     @property
     def _recent_for(self) -> int:
         """How many more changes the lines may be older than, a hundredth of the outcomes in them; negative: too old."""
         return self._drawn_from // 100 - (self.view.generation - self._drawn_at)
-
-    @property
-    def _recent_calibrations(self) -> list[Calibration]:
-        """The lines, or the newest if they are not recent."""
-        return self._lines if self._recent_for >= 0 else self.calibrations
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
@@ -200,32 +197,28 @@ class Memory:
         there is nothing to correct, as for nearly all mail, they do.
         """
         which = {label: i for i, label in enumerate(self._labels)}
-        labels = np.array([which[each.label] for each in new])
-        is_scored = self._are_in_turn([each.label for each in new]) & are_comparable(
-            totals_before(self.counts.totals, labels)
+        labels = [which[each.label] for each in new]
+        run = self._model.run(
+            self.counts, [(each.buckets, each.offsets) for each in new], labels, self._are_in_turn(labels)
         )
-        run = self._model.run(self.counts, [(each.buckets, each.offsets) for each in new], labels, is_scored)
         uncertain: dict[int, HeldOut] = {}
         at = 0
-        while at < len(new):
-            lines = self._recent_calibrations if is_scored[at] else self._lines
-            end = self._end_of_recent(is_scored, at)
-            reached = run.learn(at, end, lines, CERTAIN)
+        while True:
+            reached = run.learn(at, at + max(self._recent_for + 1, 0), self._lines, CERTAIN)
             self.view.generation += reached - at
             at = reached
-            if at < end:
-                uncertain[at] = self._count_uncertain(new[at], run.scores[at].tolist())
+            if at == len(new):
+                break
+            plain = run.scores_of(at)
+            if isnan(plain[0]):
+                self._draw_lines()
+            else:
+                uncertain[at] = self._count_uncertain(new[at], plain)
                 at += 1
-        predicted = stored_scores(run.scores)
+        predicted = stored_scores(run.scores, len(self._lines))
         for at, each in uncertain.items():
             predicted[at] = each
         return predicted
-
-    def _end_of_recent(self, is_scored: NDArray[np.bool_], at: int) -> int:
-        """Which of several messages, from `at` on, is the first that cannot be scored by the lines at hand."""
-        late = max(at, at + self._recent_for + 1)
-        scored_late = is_scored[late:].nonzero()[0]
-        return late + int(scored_late[0]) if len(scored_late) else len(is_scored)
 
     def _count_uncertain(self, taught: Taught, plain: list[float]) -> HeldOut:
         """Count a message with these scores; return what the newest lines predict of it."""
@@ -234,7 +227,7 @@ class Memory:
         self.view.add(taught.buckets, taught.label, predicted)
         return predicted
 
-    def _are_in_turn(self, labels: list[str]) -> NDArray[np.bool_]:
+    def _are_in_turn(self, labels: list[int]) -> list[bool]:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
         last, n = self._run
         in_turn = []
@@ -242,7 +235,7 @@ class Memory:
             last, n = label, n + 1 if label == last else 1
             in_turn.append(n <= LONGEST_RUN)
         self._run = last, n
-        return np.array(in_turn)
+        return in_turn
 
     def _score_unscored(self) -> None:
         """Give scores to lessons from a time when there was nothing to compare with.
@@ -252,10 +245,11 @@ class Memory:
         the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
         counts = self.view.counts
-        if counts.totals.min() < 10 or not are_comparable(counts.totals, without=1):
+        totals: list[int] = counts.totals.tolist()
+        if min(totals) < 10 or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
-        for label, n, scored in zip(self._labels, counts.totals.tolist(), counts.n_scored(), strict=True):
+        for label, n, scored in zip(self._labels, totals, counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
             if 2 * scored < wanted:
                 for lesson in self.journal.unscored(label, wanted - scored, size):

@@ -6,17 +6,16 @@ a term of its own, `others`.
 """
 
 import math
+from array import array
 from collections.abc import Sequence
+from operator import neg
 from typing import Final, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
 from priory.bayes.counts import HeldOut, contrasts, stored
 from priory.features import Features
-from priory.kernels import total
+from priory.table import total
 from priory.verdict import probability
 
 #: Log-odds that a line of not long ago must give a label so that the newest, too, gives it those, 3.4, at which nothing
@@ -28,40 +27,37 @@ class Score(NamedTuple):
     """A label's log-odds as a sum: prior, one term per feature, and what the other labels take or leave."""
 
     prior: float
-    terms: NDArray[np.float64]
     log_odds: float
+    of_contrast: "array[float]"  #: the terms of the contrast in which the label is found,
+    sign: int = 1  #: and on which side: 1 if the contrast is about it, else -1
     others: float = 0.0
 
     @classmethod
-    def of(cls, prior: float, terms: NDArray[np.float64]) -> Self:
+    def of(cls, prior: float, terms: "array[float]") -> Self:
         """Add up prior and terms."""
-        return cls(prior, terms, prior + total(terms))
+        return cls(prior, prior + total(terms), terms)
 
     def of_the_other(self) -> Self:
         """Return the score of the other of two labels."""
-        return type(self)(-self.prior, -self.terms, 0.0 - self.log_odds)
+        return type(self)(-self.prior, 0.0 - self.log_odds, self.of_contrast, -self.sign)
 
     def with_others(self, others: float) -> Self:
         """Return the score with what the other labels take or leave."""
-        return type(self)(self.prior, self.terms, self.log_odds + others, others)
+        return self._replace(log_odds=self.log_odds + others, others=others)
+
+    @property
+    def terms(self) -> "array[float]":
+        """What each feature adds."""
+        return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
 
 
 def calibrations(counts: Counts) -> list[Calibration]:
     """Return the line of every contrast, from how earlier scores turned out."""
-    totals, n = counts.totals, counts.totals.sum()
+    totals: list[int] = counts.totals.tolist()
     return [
-        calibrate(counts.held_out[i], math.log((totals[label] + 1) / (n - totals[label] + 1)))
+        calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)))
         for i, label in enumerate(contrasts(counts.n_labels))
     ]
-
-
-def are_comparable(totals: NDArray[np.int64], without: int = 0) -> NDArray[np.bool_]:
-    """Tell of totals [..., label] whether every label has at least a tenth of any other, also with so many taken away.
-
-    Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
-    """
-    least = totals.min(axis=-1) - without
-    return np.asarray((least > 0) & (10 * least >= totals.max(axis=-1)))
 
 
 def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
@@ -101,9 +97,13 @@ def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequ
 def _score(features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration) -> Score:
     """A label that was never learned has its prior and no evidence."""
     if counts.totals[label] == 0:
-        return Score.of(line.intercept, np.zeros(len(features)))
-    terms = model.terms(features.buckets, features.offsets, counts, label)
-    return Score.of(line.intercept, line.slope * terms)
+        return no_evidence(features, line.intercept)
+    return Score.of(line.intercept, model.terms(features.buckets, features.offsets, counts, label, line.slope))
+
+
+def no_evidence(features: Features, prior: float) -> Score:
+    """Return a score to which no feature adds anything."""
+    return Score.of(prior, array("d", bytes(8 * len(features))))
 
 
 def _summing_to_one(own: list[Score]) -> list[Score]:

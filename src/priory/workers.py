@@ -10,7 +10,6 @@ A worker whose parent is gone, however it went, reads the end of its batches, an
 """
 
 import os
-import pickle
 import select
 import signal
 import struct
@@ -21,8 +20,6 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from fcntl import F_SETPIPE_SZ, fcntl
 from itertools import accumulate
 from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
-
-import numpy as np
 
 from priory.forking import forked
 
@@ -194,7 +191,7 @@ class _Worker:
 
     def _arrived(self) -> None:
         if self._arriving is None:
-            self._arriving = np.empty(int.from_bytes(self._size, "little"), np.uint8).data
+            self._arriving = memoryview(bytearray(int.from_bytes(self._size, "little")))
             self._missing = self._arriving
         else:
             self.done.append(_unpacked(self._arriving))
@@ -253,6 +250,8 @@ def _pieces(thing: object) -> list[memoryview]:
     >>> _unpacked(memoryview(with_size)[_SIZE_BYTES:])
     [b'ham', 'spam']
     """
+    import pickle  # noqa: PLC0415 - a quick start where there are no workers
+
     arrays: list[pickle.PickleBuffer] = []
     plain = pickle.dumps(thing, 5, buffer_callback=arrays.append)
     pieces = [memoryview(plain), *(array.raw() for array in arrays)]
@@ -263,6 +262,8 @@ def _pieces(thing: object) -> list[memoryview]:
 
 def _unpacked(whole: memoryview) -> Any:
     """Return the thing again; its arrays lie where its bytes are."""
+    import pickle  # noqa: PLC0415
+
     (n_pieces,) = struct.unpack("<Q", whole[-_SIZE_BYTES:])
     sizes = struct.unpack(f"<{n_pieces}Q", whole[-(n_pieces + 1) * _SIZE_BYTES : -_SIZE_BYTES])
     ends = list(accumulate(sizes))

@@ -147,7 +147,7 @@ def test_the_filters_model_is_one_of_these_formulas(rows: list[list[int]], smoot
     for label in range(n_labels):
         model = BernoulliNB(alpha=smoothing).fit(csr_matrix(rows), ["own" if k == label else "rest" for k in labels])
         said = model.explain(csr_matrix(np.ones((1, 5))))[0].log_odds("own", "rest")
-        terms = filters.terms(np.arange(5, dtype=np.uint32), np.array([0, 5]), counts, label) * 5
+        terms = np.array(filters.terms(np.arange(5, dtype=np.uint32), np.array([0, 5]), counts, label)) * 5
         for feature in seen:
             assert terms[feature] == pytest.approx(said[f"x{feature}"], abs=1e-9)
 

@@ -138,7 +138,7 @@ def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> No
     prior = odds(outcomes)
 
     def log_posterior(slope: float, intercept: float) -> float:
-        p = 1 / (1 + np.exp(-np.clip(slope * bin_centres() + intercept, -30, 30)))
+        p = 1 / (1 + np.exp(-np.clip(slope * np.array(bin_centres()) + intercept, -30, 30)))
         likelihood = outcomes[:, 1] @ np.log(0.01 + p) + outcomes[:, 0] @ np.log(1.01 - p)
         return float(likelihood - 4 * (slope - SLOPE) ** 2 / 2 - (intercept - prior) ** 2 / 2)
 
@@ -155,15 +155,15 @@ def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> No
 def test_the_line_is_where_the_posterior_is_highest(seed: int, slope: float, intercept: float, n: int) -> None:
     rng = np.random.default_rng(seed)
     scores = np.sort(rng.normal(0, 3, n))
-    own = (rng.random(n) < [probability(slope * score + intercept) for score in scores]).astype(float)
+    own = (rng.random(n) < [probability(slope * score + intercept) for score in scores]).astype(np.int64)
     prior = np.array([SLOPE, 0.0])
 
     def depth(line: np.ndarray) -> float:
         p = np.array([probability(line[0] * score + line[1]) for score in scores])
         likelihood = own @ np.log(SLIPS + p) + (1 - own) @ np.log(SLIPS + 1 - p)
-        return float(PRECISION @ (line - prior) ** 2 / 2 - likelihood)
+        return float(np.array(PRECISION) @ (line - prior) ** 2 / 2 - likelihood)
 
-    line = np.array(most_probable_line(scores, 1 - own, own, prior, PRECISION, SLIPS))
+    line = np.array(most_probable_line(scores, np.stack([1 - own, own], axis=1), prior, PRECISION, SLIPS))
     for step in ([1e-3, 0], [-1e-3, 0], [0, 1e-3], [0, -1e-3]):
         assert depth(line) <= depth(line + step) + 1e-9
     best = minimize(depth, prior, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})

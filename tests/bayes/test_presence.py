@@ -27,8 +27,8 @@ def counted(rows: list[list[int]], labels: list[int], n_labels: int = 2) -> Coun
 
 def term(counts: Counts, feature: int, label: int, smoothing: Fraction) -> Fraction:
     """The ratio whose logarithm is a term, written down as in the docstring of the model, in fractions."""
-    own, n_own = int(counts.table[feature, label]), int(counts.totals[label])
-    rest, n_rest = int(counts.table[feature].sum()) - own, int(counts.totals.sum()) - n_own
+    own, n_own = int(counts.table[feature, label]), counts.totals[label]
+    rest, n_rest = int(counts.table[feature].sum()) - own, sum(counts.totals) - n_own
     return ((own + smoothing) / (n_own + 2 * smoothing)) / ((rest + smoothing) / (n_rest + 2 * smoothing))
 
 
@@ -67,7 +67,7 @@ def test_the_terms_are_the_logarithms_of_the_smoothed_fractions(example: str, sm
 def test_with_nearly_no_smoothing_the_score_approaches_the_unsmoothed_posterior() -> None:
     counts = counted(X, Y)
     model = PresenceBayes(weights=(2.0,), smoothing=1e-9, damping=0.0)
-    log_odds = math.log(6 / 4) + model.terms(np.array([0, 1], np.uint32), np.array([0, 2]), counts, 1).sum()
+    log_odds = math.log(6 / 4) + sum(model.terms(np.array([0, 1], np.uint32), np.array([0, 2]), counts, 1))
     assert 1 / (1 + math.exp(-log_odds)) == pytest.approx(2 / 3, abs=1e-6)
 
 
@@ -112,7 +112,7 @@ def test_a_model_without_smoothing_is_refused(smoothing: float) -> None:
 def test_counts_beyond_the_table_of_logarithms_are_computed() -> None:
     counts = Counts.empty(bits=4, n_labels=2)
     counts.table[3] = [4095, 4_000_000_000]
-    counts.totals[:] = [5000, 4_100_000_000]
+    np.asarray(counts.totals)[:] = [5000, 4_100_000_000]
     model = PresenceBayes((1.0,), smoothing=1.0, damping=0.0)
     (found,) = model.terms(np.array([3], np.uint32), np.array([0, 1]), counts, 1)
     assert found == pytest.approx(math.log(term(counts, 3, 1, Fraction(1))), abs=1e-12)
@@ -125,7 +125,7 @@ def test_how_much_was_learned_makes_no_difference_to_the_logarithm_of_a_count() 
     buckets, offsets = np.arange(1 << 14, dtype=np.uint32), np.array([0, 1 << 14])
     found = []
     for n in (2000, 200_000):
-        counts.totals[:] = n  # as many of each: nothing else depends on it
+        np.asarray(counts.totals)[:] = n  # as many of each: nothing else depends on it
         found.append(PresenceBayes((1.0,)).terms(buckets, offsets, counts, 1).tobytes())
     assert found[0] == found[1]
 
@@ -136,8 +136,7 @@ def test_a_message_with_a_million_features_has_a_finite_score() -> None:
     counts.add(every, 1)
     counts.add(every[:10], 0)
     terms = PresenceBayes((1.0,)).terms(every, np.array([0, 1 << 20]), counts, 1)
-    assert math.isfinite(terms.sum())
-    assert 0 < terms.sum() < math.log(1.02 / 0.01 + 1)
+    assert 0 < sum(terms) < math.log(1.02 / 0.01 + 1)
 
 
 @given(
@@ -171,4 +170,4 @@ def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -
         > PresenceBayes((1.0,), rate=0).terms(buckets, offsets, counts, 1)[1]
     )
     ham, spam = (model.terms(buckets, offsets, counts, label) for label in (0, 1))
-    assert ham.tolist() == pytest.approx((-spam).tolist())
+    assert ham.tolist() == pytest.approx([-term for term in spam])

@@ -71,18 +71,27 @@ def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
     assert len(list((tmp_path / "drawn").rglob("*.eml"))) == 300
 
 
-@pytest.mark.parametrize("command", ["check", "filter"])
-def test_what_answers_a_mail_server_loads_nothing_that_it_does_not_need(command: str, inbox: Path, home: Path):
-    message = next((inbox / "unseen" / "spam").iterdir())
-    arguments = [sys.executable, "-X", "importtime", PRIORY, command, *([message] if command == "check" else [])]
+def loaded_by(message: Path, home: Path, *arguments: object) -> set[str]:
+    """The modules that a command loads which is given a message; it must come to its end."""
+    listed = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    command = [sys.executable, "-c", f"{listed}; from priory.cli import main; main()", *map(str, arguments)]
     environment = {**os.environ, "PRIORY_HOME": str(home)}
-    done = subprocess.run(arguments, input=message.read_bytes(), capture_output=True, env=environment, check=True)
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
-    unneeded = "asyncio email joblib multiprocessing rich scipy sklearn tarfile tomllib"
-    assert {"numpy", "priory.filter"} <= loaded
+    done = subprocess.run(command, input=message.read_bytes(), capture_output=True, env=environment, check=True)
+    return set(done.stderr.decode().splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("command", ["check FILE", "check --jobs 2 FILE", "filter", "learn ham FILE", "forget FILE"])
+def test_what_a_mail_server_starts_loads_nothing_that_it_does_not_need(command: str, inbox: Path, tmp_path: Path):
+    message = next((inbox / "taught" / "spam").iterdir())
+    for label in ("ham", "spam"):
+        priory("learn", label, inbox / "taught" / label, home=tmp_path)
+    loaded = loaded_by(message, tmp_path, *command.replace("FILE", str(message)).split())
+    unneeded = "asyncio email joblib multiprocessing numpy rich scipy sklearn tarfile tomllib"
+    assert "priory.filter" in loaded
     assert not {name for name in loaded if name.partition(".")[0] in unneeded.split()}
     assert not {name for name in loaded if name.startswith(("priory.lab", "priory.cli.lab", "priory.demo"))}
-    assert loaded.isdisjoint({"priory.cli.teach", "priory.cli.show", "priory.bayes.generative"})
+    assert loaded.isdisjoint({"priory.cli.show", "priory.bayes.generative"})
+    assert ("priory.cli.teach" in loaded) == command.startswith(("learn", "forget"))
 
 
 def test_every_command_and_option_is_documented(tmp_path: Path):

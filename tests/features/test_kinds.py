@@ -65,7 +65,7 @@ def test_buckets_of_a_kind_are_those_found_each_once_in_order():
 @pytest.mark.parametrize("bits", [1, 8, 28])
 def test_buckets_lie_within_the_table(bits):
     features = extract(parse(MAIL), Spec(EVERYTHING.kinds, EVERYTHING.patterns, bits))
-    assert 0 < features.buckets.max() < 1 << bits
+    assert 0 < max(features.buckets) < 1 << bits
     assert len(features.offsets) == len(KINDS) + 1
     assert unpacked(packed(features, bits), bits).buckets.tolist() == features.buckets.tolist()
 

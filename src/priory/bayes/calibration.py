@@ -15,23 +15,22 @@ error from 0.145 % to 0.129 % (docs/decisions/model.md).
 """
 
 import math
-from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
+from array import array
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from priory.bayes.counts import bin_centres
-from priory.bayes.line import most_probable_line
+from priory.bayes.line import most_probable_line, n_outcomes
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 SLOPE: Final = 2.0  #: before anything was scored
-PRECISION: Final = np.array([4.0, 1.0])  #: of the prior, for slope and intercept
+PRECISION: Final = array("d", [4.0, 1.0])  #: of the prior, for slope and intercept
 SLIPS: Final = 0.01  #: ε
 _CENTRES: Final = bin_centres()
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """The line from scores to log-odds."""
 
     slope: float
@@ -42,7 +41,7 @@ class Calibration:
         return self.slope * score + self.intercept
 
 
-def calibrate(outcomes: NDArray[np.int64], prior_log_odds: float) -> Calibration:
+def calibrate(outcomes: "Buffer", prior_log_odds: float) -> Calibration:
     """Return the most probable line for outcomes[bin, 0 or 1].
 
     Outcomes of one label only say nothing about where to draw the line between two: then the prior holds. Messages
@@ -50,15 +49,14 @@ def calibrate(outcomes: NDArray[np.int64], prior_log_odds: float) -> Calibration
     has scores of one label mostly. So the line is drawn with the odds of the scored messages as its prior, and then
     moved by what these odds differ from those of all messages.
 
-    >>> nothing = np.zeros((len(_CENTRES), 2), np.int64)
-    >>> calibrate(nothing, prior_log_odds=0.0)
+    >>> from priory.bayes import Counts
+    >>> calibrate(Counts.empty(bits=4, n_labels=2).outcomes(0), prior_log_odds=0.0)
     Calibration(slope=2.0, intercept=0.0)
     """
-    rest, own = np.ascontiguousarray(outcomes.T, np.float64)
-    n_rest, n_own = rest.sum(), own.sum()
+    n_rest, n_own = n_outcomes(outcomes)
     if n_rest == 0 or n_own == 0:
         return Calibration(SLOPE, prior_log_odds)
     scored_log_odds = math.log((n_own + 1) / (n_rest + 1))
-    prior = np.array([SLOPE, scored_log_odds])
-    slope, intercept = most_probable_line(_CENTRES, rest, own, prior, PRECISION, SLIPS)
+    prior = array("d", [SLOPE, scored_log_odds])
+    slope, intercept = most_probable_line(_CENTRES, outcomes, prior, PRECISION, SLIPS)
     return Calibration(max(slope, SLOPE / 10), intercept - scored_log_odds + prior_log_odds)

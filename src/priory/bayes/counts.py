@@ -4,16 +4,21 @@ Everything here is a whole number, so learning is addition, forgetting is subtra
 two tables of the same shape add up to the table of the joined data.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import repeat, starmap
+import mmap
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import starmap
+from math import isnan
 from struct import Struct
-from typing import Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from priory.bayes.line import n_outcomes
+from priory.table import add, score_bin, subtract
 
-from priory.kernels import Buckets, add, score_bin, subtract
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Buffer
 
 #: Held-out scores are counted in bins of this width, from -LIMIT to LIMIT.
 BIN_WIDTH: Final = 0.1
@@ -24,6 +29,7 @@ N_BINS: Final = round(2 * SCORE_LIMIT / BIN_WIDTH)
 HeldOut: TypeAlias = bytes
 _PREDICTION: Final = Struct("<fb")
 PREDICTION_BYTES: Final = _PREDICTION.size
+_HUGE_BYTES: Final = 1 << 22  # from here on memory is asked for in large pages: most counts are on a page of their own
 
 
 def contrasts(n_labels: int) -> tuple[int, ...]:
@@ -33,15 +39,6 @@ def contrasts(n_labels: int) -> tuple[int, ...]:
     ((1,), (0, 1, 2))
     """
     return (1,) if n_labels == 2 else tuple(range(n_labels))
-
-
-def contrast_of(label: int, n_labels: int) -> tuple[int, int]:
-    """Return in which contrast a label is found, and on which side: 1 if the contrast is about it, else -1.
-
-    >>> contrast_of(1, 2), contrast_of(0, 2), contrast_of(2, 3)
-    ((0, 1), (0, -1), (2, 1))
-    """
-    return (label, 1) if n_labels > 2 else (0, 2 * label - 1)
 
 
 def stored(predictions: Iterable[tuple[float, int]]) -> HeldOut:
@@ -58,35 +55,27 @@ def predictions(held_out: HeldOut) -> list[tuple[float, int]]:
     return list(_PREDICTION.iter_unpack(held_out))
 
 
-def stored_scores(scores: NDArray[np.float64]) -> list[HeldOut | None]:
-    """Return as they are stored the scores of several messages that correct nothing, [message, contrast].
+def stored_scores(scores: Sequence[float], n_contrasts: int) -> list[HeldOut | None]:
+    """Return as they are stored the scores of several messages that correct nothing, a score for each contrast.
 
     A message that was not scored has not a number.
 
-    >>> [held_out and predictions(held_out) for held_out in stored_scores(np.array([[2.5], [np.nan]]))]
+    >>> [held_out and predictions(held_out) for held_out in stored_scores([2.5, float("nan")], n_contrasts=1)]
     [[(2.5, 0)], None]
     """
-    was_scored = (~np.isnan(scores[:, 0])).tolist()
-    parts = zip(*(map(_PREDICTION.pack, of_contrast, repeat(0)) for of_contrast in scores.T.tolist()), strict=True)
-    return [b"".join(each) if was else None for each, was in zip(parts, was_scored, strict=True)]
+    each = [None if isnan(score) else _PREDICTION.pack(score, 0) for score in scores]
+    if n_contrasts == 1:
+        return each
+    return [b"".join(filter(None, of_one)) or None for of_one in zip(*[iter(each)] * n_contrasts, strict=True)]
 
 
-def totals_before(totals: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the totals as they are when each of several messages is about to be counted, [message, label].
-
-    >>> totals_before(np.array([5, 0]), np.array([1, 1, 0])).tolist()
-    [[5, 0], [5, 1], [5, 2]]
-    """
-    each = labels[:, np.newaxis] == np.arange(len(totals))
-    return np.asarray(totals + each.cumsum(axis=0) - each, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """The table of counts with the corrections beside them, and a histogram of held-out scores for each contrast.
 
+    All lies in memory that is zero, and not even there, until something is counted; or in a file that is mapped.
+
     >>> counts = Counts.empty(bits=4, n_labels=2)
-    >>> message = np.array([3, 7], np.uint32)
+    >>> message = array("I", [3, 7])
     >>> counts.add(message, label=1)
     >>> counts.add(message, label=1)
     >>> counts.subtract(message, label=1)
@@ -94,52 +83,97 @@ class Counts:
     ([0, 1], [0, 1])
     """
 
-    rows: NDArray[np.uint32]  #: [bucket]: the counts of each label, then the corrections of each contrast
-    totals: NDArray[np.int64]  #: [label]: messages
-    held_out: NDArray[np.int64]  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
+    totals: "memoryview[int]"  #: [label]: messages
+    held_out: "memoryview[int]"  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
+    rows: "memoryview[int]"  #: [bucket]: the counts of each label, then the corrections of each contrast
 
     @classmethod
     def empty(cls, bits: int, n_labels: int) -> Self:
         """Return counts of nothing."""
+        size = cls.size_bytes(bits, n_labels)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if size >= _HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        return cls.lying_in(memoryview(memory), bits, n_labels)
+
+    @classmethod
+    def lying_in(cls, memory: "memoryview[int]", bits: int, n_labels: int) -> Self:
+        """Return the counts that lie one after the other in so many bytes."""
         n_contrasts = len(contrasts(n_labels))
+        totals_end = 8 * n_labels
+        held_out_end = totals_end + 16 * N_BINS * n_contrasts
         return cls(
-            np.zeros((1 << bits, n_labels + n_contrasts), np.uint32),
-            np.zeros(n_labels, np.int64),
-            np.zeros((n_contrasts, N_BINS, 2), np.int64),
+            memory[:totals_end].cast("q"),
+            memory[totals_end:held_out_end].cast("q", (n_contrasts, N_BINS, 2)),
+            memory[held_out_end:].cast("I", (1 << bits, n_labels + n_contrasts)),
         )
 
-    @property
-    def table(self) -> NDArray[np.uint32]:
-        """[bucket, label]: messages with this feature."""
-        return self.rows[:, : self.n_labels]
+    @staticmethod
+    def size_bytes(bits: int, n_labels: int) -> int:
+        """Return how much memory counts take."""
+        n_contrasts = len(contrasts(n_labels))
+        return 8 * n_labels + 16 * N_BINS * n_contrasts + (4 * (n_labels + n_contrasts) << bits)
 
     @property
-    def corrections(self) -> NDArray[np.int32]:
+    def table(self) -> "NDArray[np.uint32]":
+        """[bucket, label]: messages with this feature; for who has numpy at hand."""
+        return self._rows[:, : self.n_labels]
+
+    @property
+    def corrections(self) -> "NDArray[np.int32]":
         """[bucket, contrast]: the corrections of the messages with this feature, added up."""
-        return self.rows[:, self.n_labels :].view(np.int32)
+        return self._rows[:, self.n_labels :].view("int32")
+
+    @property
+    def _rows(self) -> "NDArray[np.uint32]":
+        import numpy as np  # noqa: PLC0415 - to load it takes longer than to check a message
+
+        return np.asarray(self.rows)
 
     @property
     def n_labels(self) -> int:
         """How many labels there are."""
         return len(self.totals)
 
+    def outcomes(self, contrast: int) -> "memoryview[int]":
+        """Return what is held out of a contrast, [bin, 0 or 1]."""
+        size = 16 * N_BINS
+        return self.held_out.cast("B")[contrast * size : (contrast + 1) * size].cast("q", (N_BINS, 2))
+
     def n_scored(self) -> list[int]:
         """Return how many messages of each label were scored before they were learned."""
         if self.n_labels == 2:
-            return [int(n) for n in self.held_out[0].sum(axis=0)]
-        return [int(n) for n in self.held_out[:, :, 1].sum(axis=1)]
+            return list(n_outcomes(self.outcomes(0)))
+        return [n_outcomes(self.outcomes(contrast))[1] for contrast in range(self.n_labels)]
 
     def copy(self) -> Self:
         """Return counts that can change without these."""
-        return type(self)(self.rows.copy(), self.totals.copy(), self.held_out.copy())
+        return type(self)._restored(self.n_labels, *self.parts)
 
-    def add(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._restored, (self.n_labels, *map(bytes, self.parts))
+
+    @classmethod
+    def _restored(cls, n_labels: int, *parts: "Buffer") -> Self:
+        """Counts with the bytes of others."""
+        n_columns = n_labels + len(contrasts(n_labels))
+        restored = cls.empty((memoryview(parts[-1]).nbytes // (4 * n_columns)).bit_length() - 1, n_labels)
+        for new, old in zip(restored.parts, parts, strict=True):
+            new[:] = old
+        return restored
+
+    @property
+    def parts(self) -> "list[memoryview[int]]":
+        """The bytes of totals, held-out scores and rows, as they are stored."""
+        return [part.cast("B") for part in (self.totals, self.held_out, self.rows)]
+
+    def add(self, buckets: "Buffer", label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
         predicted = self._predictions(held_out)
         add(self.rows, buckets, label, _corrections(predicted))
         self._count(label, predicted, 1)
 
-    def subtract(self, buckets: Buckets, label: int, held_out: HeldOut | None = None) -> None:
+    def subtract(self, buckets: "Buffer", label: int, held_out: HeldOut | None = None) -> None:
         """Take back one `add` exactly; what was never added raises ValueError and changes nothing."""
         predicted = self._predictions(held_out)
         subtract(self.rows, buckets, label, _corrections(predicted))
@@ -160,10 +194,10 @@ class Counts:
             self.held_out[i, bin_of(score), int(about[i] == label)] += sign
 
 
-def _corrections(predicted: list[tuple[float, int]]) -> NDArray[np.int8] | None:
+def _corrections(predicted: list[tuple[float, int]]) -> "array[int] | None":
     """The corrections of all contrasts; None if there are none, as for most messages."""
     corrections = [correction for _, correction in predicted]
-    return np.array(corrections, np.int8) if any(corrections) else None
+    return array("b", corrections) if any(corrections) else None
 
 
 def bin_of(score: float) -> int:
@@ -171,6 +205,6 @@ def bin_of(score: float) -> int:
     return score_bin(score, SCORE_LIMIT, BIN_WIDTH, N_BINS)
 
 
-def bin_centres() -> NDArray[np.float64]:
+def bin_centres() -> "array[float]":
     """Return the score that each bin stands for."""
-    return np.asarray((np.arange(N_BINS) + 0.5) * BIN_WIDTH - SCORE_LIMIT, np.float64)
+    return array("d", ((i + 0.5) * BIN_WIDTH - SCORE_LIMIT for i in range(N_BINS)))

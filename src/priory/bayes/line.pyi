@@ -1,11 +1,6 @@
-import numpy as np
-from numpy.typing import NDArray
+from typing_extensions import Buffer
 
+def n_outcomes(outcomes: Buffer) -> tuple[int, int]: ...
 def most_probable_line(
-    score: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    own: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    precision: NDArray[np.float64],
-    slips: float,
+    score: Buffer, outcomes: Buffer, prior: Buffer, precision: Buffer, slips: float
 ) -> tuple[float, float]: ...

@@ -7,6 +7,7 @@ learned: in numpy, with its price for each of some hundred small operations, it 
 """
 
 from libc.math cimport exp, fabs, log
+from libc.stdint cimport int64_t
 
 cdef int STEPS = 200
 cdef double CLOSE = 1e-6
@@ -19,31 +20,32 @@ cdef struct Place:
     double bend[3]  # slope twice, slope and intercept, intercept twice
 
 
-cdef Place look(const double[::1] score, const double[::1] rest, const double[::1] own, double slope,
-                double intercept, const double[::1] prior, const double[::1] precision, double slips) noexcept nogil:
+cdef Place look(const double[::1] score, const int64_t[:, :] outcomes, double slope, double intercept,
+                const double[::1] prior, const double[::1] precision, double slips) noexcept nogil:
     """Σ log(ε + p) over the outcomes and the prior's logarithm, and which way they rise.
 
     The curvature is that of logistic regression, each outcome counted by the probability that it is no slip: a step is
     always uphill, though it may be too long.
     """
     cdef Py_ssize_t i
-    cdef double p, sure, unsure, surprise, certainty
+    cdef double own, rest, p, sure, unsure, surprise, certainty
     cdef Place at
     at.slope, at.intercept = slope, intercept
     at.height = -(precision[0] * (slope - prior[0]) ** 2 + precision[1] * (intercept - prior[1]) ** 2) / 2
     at.up[0], at.up[1] = -precision[0] * (slope - prior[0]), -precision[1] * (intercept - prior[1])
     at.bend[0], at.bend[1], at.bend[2] = precision[0], 0, precision[1]
     for i in range(score.shape[0]):
-        if own[i] == 0 and rest[i] == 0:
+        rest, own = outcomes[i, 0], outcomes[i, 1]
+        if own == 0 and rest == 0:
             continue
         p = 1 / (1 + exp(-max(-FURTHEST, min(slope * score[i] + intercept, FURTHEST))))
         sure = unsure = 0
-        if own[i] > 0:
-            at.height += own[i] * log(slips + p)
-            sure = own[i] * p / (slips + p)
-        if rest[i] > 0:
-            at.height += rest[i] * log(slips + 1 - p)
-            unsure = rest[i] * (1 - p) / (slips + 1 - p)
+        if own > 0:
+            at.height += own * log(slips + p)
+            sure = own * p / (slips + p)
+        if rest > 0:
+            at.height += rest * log(slips + 1 - p)
+            unsure = rest * (1 - p) / (slips + 1 - p)
         surprise = sure * (1 - p) - unsure * p
         certainty = (sure + unsure) * p * (1 - p)
         at.up[0] += surprise * score[i]
@@ -54,24 +56,38 @@ cdef Place look(const double[::1] score, const double[::1] rest, const double[::
     return at
 
 
-def most_probable_line(const double[::1] score, const double[::1] rest, const double[::1] own,
-                       const double[::1] prior, const double[::1] precision, double slips):
+def n_outcomes(const int64_t[:, :] outcomes):
+    """Return how many of outcomes[bin, 0 or 1] there are of each."""
+    cdef Py_ssize_t i
+    cdef int64_t rest = 0, own = 0
+    if outcomes.shape[1] != 2:
+        raise IndexError(f"outcomes are of two sorts, not of {outcomes.shape[1]}")
+    for i in range(outcomes.shape[0]):
+        rest += outcomes[i, 0]
+        own += outcomes[i, 1]
+    return rest, own
+
+
+def most_probable_line(const double[::1] score, const int64_t[:, :] outcomes, const double[::1] prior,
+                       const double[::1] precision, double slips):
     """Return slope and intercept, from the prior uphill; a step that would lead down, as the slips make it do, is halved.
 
-    `score[i]` was given to `own[i]` messages of the label and `rest[i]` others.
+    `score[i]` was given to `outcomes[i, 1]` messages of the label and `outcomes[i, 0]` others.
     """
+    if outcomes.shape[0] != score.shape[0] or outcomes.shape[1] != 2 or prior.shape[0] != 2 or precision.shape[0] != 2:
+        raise IndexError(f"{score.shape[0]} scores have {outcomes.shape[0]} outcomes")
     cdef Py_ssize_t step
     cdef double scale, move0, move1
-    cdef Place ahead, here = look(score, rest, own, prior[0], prior[1], prior, precision, slips)
+    cdef Place ahead, here = look(score, outcomes, prior[0], prior[1], prior, precision, slips)
     with nogil:
         for step in range(STEPS):
             scale = here.bend[0] * here.bend[2] - here.bend[1] * here.bend[1]
             move0 = (here.bend[2] * here.up[0] - here.bend[1] * here.up[1]) / scale
             move1 = (here.bend[0] * here.up[1] - here.bend[1] * here.up[0]) / scale
-            ahead = look(score, rest, own, here.slope + move0, here.intercept + move1, prior, precision, slips)
+            ahead = look(score, outcomes, here.slope + move0, here.intercept + move1, prior, precision, slips)
             while ahead.height < here.height and max(fabs(move0), fabs(move1)) > CLOSE:
                 move0, move1 = move0 / 2, move1 / 2
-                ahead = look(score, rest, own, here.slope + move0, here.intercept + move1, prior, precision, slips)
+                ahead = look(score, outcomes, here.slope + move0, here.intercept + move1, prior, precision, slips)
             here = ahead
             if max(fabs(move0), fabs(move1)) <= CLOSE:
                 break

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -123,7 +122,7 @@ def stats(home: Home = HOME, as_json: Json = False) -> None:
     with opened(home) as filter_:
         figures = filter_.stats()
     if as_json:
-        print(json.dumps({"home": str(home), **asdict(figures)}))  # noqa: T201
+        print(json.dumps({"home": str(home), **figures.as_dict()}))  # noqa: T201
         return
     from priory.cli.show import show_stats  # noqa: PLC0415
 

@@ -9,15 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from priory.features.found import Found
+from priory.features.found import Found, Numbers
 from priory.features.kinds import KINDS, find
-from priory.kernels import Buckets, pack, unpack
 from priory.message import Message, parse
+from priory.packing import pack, unpack
 
-__all__ = ["KINDS", "Features", "Found", "Spec", "extract", "packed", "unpacked"]
+__all__ = ["KINDS", "Features", "Found", "Numbers", "Spec", "extract", "packed", "unpacked"]
 
 #: Changes whenever the same message would give other buckets: a journal of another version cannot be added to.
 VERSION: Final = 2
@@ -40,13 +37,19 @@ class Spec:
             raise ValueError(f"features have 2^1 to 2^{MOST_BITS} buckets, not 2^{self.bits}")
 
 
-@dataclass(slots=True)
 class Features:
-    """The features of a message: distinct buckets in order, kind after kind."""
+    """The features of a message: distinct buckets in order, kind after kind.
 
-    buckets: Buckets
-    offsets: NDArray[np.int64]  #: kind i of KINDS has buckets[offsets[i]:offsets[i + 1]]
-    drawn_from: tuple[bytes, Spec] | None = None  #: the raw message; nothing for features that come from the journal
+    Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. They were drawn from a raw message; those that come from
+    the journal, from none.
+    """
+
+    __slots__ = ("buckets", "drawn_from", "offsets")
+
+    def __init__(self, buckets: Numbers, offsets: Numbers, drawn_from: tuple[bytes, Spec] | None = None) -> None:
+        self.buckets = buckets
+        self.offsets = offsets
+        self.drawn_from = drawn_from
 
     def __len__(self) -> int:
         return len(self.buckets)

@@ -1,17 +1,21 @@
 """Where the features of one kind were found in one section of a message."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from priory.features.sections import Section
-from priory.kernels import Buckets, Positions
+
+if TYPE_CHECKING:
+    from array import array
+
+Numbers: TypeAlias = "array[int] | memoryview[int]"  #: of buckets, or of bytes
 
 
 class Found(NamedTuple):
     """Occurrences: the bucket of each, and the bytes of the section it covers. A feature may occur many times."""
 
     section: Section
-    buckets: Buckets
-    starts: Positions
-    ends: Positions
+    buckets: Numbers
+    starts: Numbers
+    ends: Numbers
     value: Callable[[int], str]  #: the readable value of occurrence i

@@ -4,8 +4,7 @@
 All that is done once per byte of a message is here. Nothing allocates Python objects inside a loop. Texts are UTF-8.
 """
 
-import numpy as np
-
+from cpython.array cimport array, clone
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -22,6 +21,10 @@ cdef enum:
 
 cdef uint64_t FNV_OFFSET = 0xCBF29CE484222325
 cdef uint64_t FNV_PRIME = 0x100000001B3
+
+cdef array BUCKETS = array("I")
+cdef array OFFSETS = array("q")
+cdef array PLACES = array("i")
 
 cdef uint8_t[256] ASCII_CLASS
 for _byte in range(256):
@@ -360,17 +363,14 @@ cdef class Keys:
         `name` gives what stands between two places its name; without it, names are the values that were added.
         """
         cdef Py_ssize_t n = self.n - self.closed
-        buckets = np.empty(n, np.uint32)
-        spans = np.empty((2, n), np.int32)
-        cdef uint32_t[::1] out = buckets
-        cdef int32_t[:, ::1] places = spans
+        cdef array buckets = _filled(BUCKETS, n, self.keys + self.closed)
+        cdef array starts = _filled(PLACES, n, self.starts + self.closed)
+        cdef array ends = _filled(PLACES, n, self.ends + self.closed)
         cdef Py_ssize_t i
         for i in range(n):
-            out[i] = self.keys[self.closed + i] & ((<uint32_t> 1 << self.bits) - 1)
-            places[0, i] = self.starts[self.closed + i]
-            places[1, i] = self.ends[self.closed + i]
-        value = _cut_out(name, *spans) if name else self._values.__getitem__
-        self._found.append((self.kind >> self.bits, (section, buckets, *spans, value)))
+            buckets.data.as_uints[i] &= (<uint32_t> 1 << self.bits) - 1
+        value = _cut_out(name, starts, ends) if name else self._values.__getitem__
+        self._found.append((self.kind >> self.bits, (section, buckets, starts, ends, value)))
         self._values = []
         self.closed = self.n
 
@@ -397,9 +397,9 @@ cdef class Keys:
         for i in range(kinds):
             begins[i + 1] += begins[i]
         self.n = 0
-        buckets = _array(np.empty(found, np.uint32), keys)
+        buckets = _filled(BUCKETS, found, keys)
         PyMem_Free(room)
-        return buckets, _array(np.empty(kinds + 1, np.int64), begins)
+        return buckets, _filled(OFFSETS, kinds + 1, begins)
 
 
 cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bits) noexcept:
@@ -437,18 +437,16 @@ cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int 
         new[at] = key
 
 
-cdef object _array(array, const void* values):
-    """Fill an array of numpy's."""
-    cdef char[::1] out
-    if array.size:
-        out = array.view(np.int8)
-        memcpy(&out[0], values, out.shape[0])
-    return array
+cdef array _filled(array like, Py_ssize_t n, const void* values):
+    """Return an array of so many numbers."""
+    cdef array filled = clone(like, n, False)
+    memcpy(filled.data.as_chars, values, n * filled.ob_descr.itemsize)
+    return filled
 
 
 def _cut_out(name, starts, ends):
     """The names of occurrences by their number."""
-    return lambda i: name(int(starts[i]), int(ends[i]))
+    return lambda i: name(starts[i], ends[i])
 
 
 cdef void* _grown(void* room, Py_ssize_t n) except NULL:

@@ -15,7 +15,7 @@ from priory.message import parse
 def columns(features: Features, bits: int) -> NDArray[np.int64]:
     """Return the column of each feature: kind · 2^bits + bucket."""
     kind = np.repeat(np.arange(len(KINDS)), np.diff(features.offsets))
-    return np.asarray((kind << bits) + features.buckets, np.int64)
+    return np.asarray((kind << bits) + np.asarray(features.buckets), np.int64)
 
 
 class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -8,27 +8,20 @@ is not used, and the counts are built from the journal instead.
 
 import hashlib
 import json
-import math
 import mmap
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
-from typing import Final
-
-import numpy as np
+from typing import Final, NamedTuple
 
 from priory.bayes import Counts
-from priory.bayes.counts import N_BINS, contrasts
 from priory.journal.lesson import JournalError
 
 _MAGIC: Final = b"priory counts 3\n"
 _HEAD_BYTES: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """Counts as they stood at a change, and their digest."""
 
     counts: Counts
@@ -41,9 +34,8 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
 
     The bytes depend on what was learned alone.
     """
-    parts = (counts.totals, counts.held_out, counts.rows)
-    arrays = [memoryview(array.data).cast("B") for array in parts]
-    digest = hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in arrays)).hexdigest()
+    parts = counts.parts
+    digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
     fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.rows)}
     head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
     if len(head) > _HEAD_BYTES:
@@ -52,7 +44,7 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
     try:
         with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(head.ljust(_HEAD_BYTES, b"\0"))
-            file.writelines(arrays)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
@@ -76,21 +68,6 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
         return None
     if said != {"journal": journal_id, "labels": list(labels), "buckets": 1 << bits}:
         return None
-    counts = _mapped_counts(mapped, len(labels), bits)
-    return Snapshot(counts, change, digest) if counts else None
-
-
-def _mapped_counts(mapped: mmap.mmap, n_labels: int, bits: int) -> Counts | None:
-    """Return the arrays of a mapped snapshot, where they lie; None if they are not all there."""
-    n_contrasts = len(contrasts(n_labels))
-    shapes = [(n_labels,), (n_contrasts, N_BINS, 2), (1 << bits, n_labels + n_contrasts)]
-    dtypes = [np.dtype(kind) for kind in (np.int64, np.int64, np.uint32)]
-    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in zip(shapes, dtypes, strict=True)]
-    if len(mapped) != _HEAD_BYTES + sum(sizes):
+    if len(mapped) != _HEAD_BYTES + Counts.size_bytes(bits, len(labels)):
         return None
-    starts = accumulate(sizes, initial=_HEAD_BYTES)
-    totals, held_out, rows = (
-        np.frombuffer(mapped, dtype, math.prod(shape), start).reshape(shape)
-        for shape, dtype, start in zip(shapes, dtypes, starts, strict=False)
-    )
-    return Counts(rows, totals, held_out)
+    return Snapshot(Counts.lying_in(memoryview(mapped)[_HEAD_BYTES:], bits, len(labels)), change, digest)

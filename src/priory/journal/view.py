@@ -4,14 +4,19 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
 from priory.journal.lesson import Change, JournalError
 from priory.journal.snapshot import load_snapshot, save_snapshot
 from priory.journal.sqlite import Journal
-from priory.kernels import Buckets, unpack
+from priory.packing import unpack
+
+if TYPE_CHECKING:
+    from array import array
+
+    from typing_extensions import Buffer
 
 MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
@@ -106,7 +111,7 @@ class View:
         (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), held_out)
         self.generation += 1
 
-    def _read(self, change: Change) -> tuple[Buckets, HeldOut | None]:
+    def _read(self, change: Change) -> "tuple[array[int], HeldOut | None]":
         try:
             buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
             n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
@@ -119,7 +124,7 @@ class View:
         # Predictions from when there were fewer or more labels are answers to another question.
         return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
 
-    def add(self, buckets: Buckets, label: str, held_out: HeldOut | None) -> None:
+    def add(self, buckets: "Buffer", label: str, held_out: HeldOut | None) -> None:
         """Let one lesson come whose features are at hand."""
         self.counts.add(buckets, self._label(label), held_out)
         self.generation += 1

@@ -86,7 +86,7 @@ def rows_of(X: Any, columns: NDArray[np.int64] | None, bits: int) -> Iterator[Pr
     for i in range(X.shape[0]):
         present = np.sort(names[X.indices[X.indptr[i] : X.indptr[i + 1]]])
         buckets = (present & ((1 << bits) - 1)).astype(np.uint32)
-        yield Prepared(i.to_bytes(32), "", Features(buckets, np.searchsorted(present, edges)))
+        yield Prepared(i.to_bytes(32), "", Features(buckets.data, np.searchsorted(present, edges).data))
 
 
 @contextmanager

@@ -140,5 +140,5 @@ class PartialFitLearner:
 
 
 def _row(message: Prepared) -> csr_matrix:
-    columns = np.unique(message.features.buckets & ((1 << FOLDED_BITS) - 1)).astype(np.int32)
+    columns = np.unique(np.asarray(message.features.buckets) & ((1 << FOLDED_BITS) - 1)).astype(np.int32)
     return csr_matrix((np.ones(len(columns)), columns, [0, len(columns)]), shape=(1, 1 << FOLDED_BITS))

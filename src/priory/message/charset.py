@@ -2,8 +2,7 @@
 
 import codecs
 import encodings
-import encodings.aliases
-import pkgutil
+from encodings.aliases import aliases
 from functools import lru_cache
 
 # Codecs of Python that are no charset of mail: some are quadratic, some decode to bytes.
@@ -11,8 +10,19 @@ _NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-
 _UTF8_SUPERSEDES = {"ascii", "iso8859-1", "cp1252"}
 _ASCII_STAYS = {*_UTF8_SUPERSEDES, "utf-8"}
 _LONGEST_NAME = 40
-# Python remembers every name it was ever asked for, so it is asked only for those it has.
-_CHARSETS = {module.name for module in pkgutil.iter_modules(encodings.__path__)} | set(encodings.aliases.aliases)
+_NAMES = {*aliases, *aliases.values()}
+
+
+@lru_cache(maxsize=1)
+def _names_without_alias() -> frozenset[str]:
+    import pkgutil  # noqa: PLC0415 - hardly any mail has such a name, and to look for them takes 2 ms
+
+    return frozenset(module.name for module in pkgutil.iter_modules(encodings.__path__))
+
+
+def _is_name(name: str) -> bool:
+    """Tell whether Python has a charset: it remembers every name it was ever asked for, so ask only for those."""
+    return name in _NAMES or name in _names_without_alias()
 
 
 @lru_cache(maxsize=256)
@@ -26,7 +36,7 @@ def known(charset: str) -> str | None:
         return None
     name = encodings.normalize_encoding(charset).lower().replace(".", "_")
     try:
-        codec = codecs.lookup(name if name in _CHARSETS else "")
+        codec = codecs.lookup(name if _is_name(name) else "")
     except LookupError:  # unknown, or known but not to this machine
         return None
     is_text = getattr(codec, "_is_text_encoding", True)

@@ -1,6 +1,5 @@
 """The values that a message is made of."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -18,8 +17,7 @@ class Link(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(NamedTuple):
     """A part that is no text, or a text that is offered as a file."""
 
     content_type: str

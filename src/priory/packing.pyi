@@ -1,0 +1,6 @@
+from array import array
+
+from typing_extensions import Buffer
+
+def pack(buckets: Buffer, offsets: Buffer, bits: int) -> bytes: ...
+def unpack(packed: bytes, most_kinds: int, bits: int) -> tuple[array[int], array[int]]: ...
