@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,7 +116,7 @@ def _median_message(mail: Mail, path: Path) -> Path:
     return path
 
 
-def measured(mail: Mail, folder: Path, rounds: int, missing: set[str]) -> tuple[Table, dict[str, object]]:
+def measured(mail: Mail, folder: Path, rounds: int, missing: Mapping[str, str]) -> tuple[Table, dict[str, object]]:
     """Return milliseconds per message."""
     message = _median_message(mail[LEARNED : 2 * LEARNED], folder / "one.eml")
     said = f"{rounds} rounds; {LEARNED:,} messages learned before; a message of {message.stat().st_size:,} bytes."
@@ -124,7 +124,8 @@ def measured(mail: Mail, folder: Path, rounds: int, missing: set[str]) -> tuple[
     with contextlib.ExitStack() as running:
         checks = {}
         for i, (name, (ready, programs)) in enumerate(ROWS.items()):
-            if programs & missing:
+            if lacking := sorted(programs & missing.keys()):
+                notes.append(f"Without {name}: {', '.join(missing[program] for program in lacking)}")
                 continue
             try:
                 checks[name] = ready(Setting(mail[:LEARNED], message, folder / f"single-{i}", running))
