@@ -153,7 +153,7 @@ class SpamAssassin:
 
     every: int
     name: str = "SpamAssassin Bayes"
-    learns_per_s: int = 55
+    learns_per_s: int = 80
 
     @staticmethod
     def write_rules(home: Path) -> Path:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,9 +41,24 @@ def _priory(setting: Setting) -> Check:
 
 def _served_priory(setting: Setting) -> Check:
     check = _priory(setting)
-    serve = [PRIORY, "serve", "--home", str(setting.home)]
-    setting.running.enter_context(daemons.running(serve, setting.home / "socket"))
+    _serve(setting)
     return check
+
+
+def _spamc_and_priory(setting: Setting) -> Check:
+    Priory().learn(setting.mail, setting.home)
+    _serve(setting)
+    return lambda: run(_spamc(setting), stdin=setting.message)
+
+
+def _serve(setting: Setting) -> None:
+    command = [PRIORY, "serve", "--home", str(setting.home)]
+    setting.running.enter_context(daemons.running(command, setting.home / "socket"))
+
+
+def _spamc(setting: Setting) -> list[str]:
+    """Return how spamc asks who listens in a home, and fails if nobody does."""
+    return ["spamc", "-U", str(setting.home / "socket"), "-x"]
 
 
 def _bogofilter(setting: Setting) -> Check:
@@ -68,11 +83,10 @@ def _spamd(setting: Setting) -> Check:
             shutil.chown(path, "nobody")
     socket, said = setting.home / "socket", setting.home.with_suffix(".said")
     setting.running.enter_context(daemons.running(["spamd", *options, "--socketpath", str(socket)], socket))
-    client = ["spamc", "-U", str(socket), "-x"]
-    run([*client, "-y"], stdin=setting.message, stdout=said)
+    run([*_spamc(setting), "-y"], stdin=setting.message, stdout=said)
     if "BAYES" not in said.read_text():
         raise FailedError("spamd answers without asking its Bayes")
-    return lambda: run(client, stdin=setting.message)
+    return lambda: run(_spamc(setting), stdin=setting.message)
 
 
 def _teach_spamassassin(setting: Setting) -> None:
@@ -87,22 +101,31 @@ ROWS: dict[str, tuple[Callable[[Setting], Check], set[str]]] = {
     "python -c pass": (_start, set()),
     ALONE: (_priory, set()),
     SERVED: (_served_priory, set()),
+    "spamc, priory serve running": (_spamc_and_priory, {"spamc"}),
     "bogofilter-bdb": (_bogofilter, {"bogofilter-bdb"}),
     "spamassassin, Bayes only": (_spamassassin, {"sa-learn"}),
     "spamc, spamd running, Bayes only": (_spamd, {"sa-learn", "spamd", "spamc"}),
 }
 
 
-def measured(mail: Mail, folder: Path, rounds: int, missing: set[str]) -> tuple[Table, dict[str, object]]:
-    """Return milliseconds per message; the median message in size is checked."""
-    unseen = mail[LEARNED : 2 * LEARNED].names()
-    message = mail.folder / sorted(unseen, key=lambda name: (mail.folder / name).stat().st_size)[len(unseen) // 2]
+def _median_message(mail: Mail, path: Path) -> Path:
+    """Write the message of median size to a file of its own, without the envelope that makes a mailbox of it."""
+    raws = sorted(((mail.folder / name).read_bytes() for name in mail.names()), key=len)
+    raw = raws[len(raws) // 2]
+    path.write_bytes(raw.partition(b"\n")[2] if raw.startswith(b"From ") else raw)
+    return path
+
+
+def measured(mail: Mail, folder: Path, rounds: int, missing: Mapping[str, str]) -> tuple[Table, dict[str, object]]:
+    """Return milliseconds per message."""
+    message = _median_message(mail[LEARNED : 2 * LEARNED], folder / "one.eml")
     said = f"{rounds} rounds; {LEARNED:,} messages learned before; a message of {message.stat().st_size:,} bytes."
     notes = [f"{said} CPU without that of a process that was running."]
     with contextlib.ExitStack() as running:
         checks = {}
         for i, (name, (ready, programs)) in enumerate(ROWS.items()):
-            if programs & missing:
+            if lacking := sorted(programs & missing.keys()):
+                notes.append(f"Without {name}: {', '.join(missing[program] for program in lacking)}")
                 continue
             try:
                 checks[name] = ready(Setting(mail[:LEARNED], message, folder / f"single-{i}", running))

@@ -10,6 +10,7 @@ import pytest
 
 import daemons
 import lesson
+import single
 from bench import QUICK, Bench
 from bulk import Bulk
 from mail import Mail
@@ -19,6 +20,7 @@ from priory.demo import draw
 from progress import taking_long
 from report import Table
 from rounds import FailedError, Run
+from summary import summary
 
 N = 20
 LISTENER = """
@@ -171,3 +173,36 @@ def test_messages_are_picked_by_what_the_filter_knows_and_each_can_be_learned_an
         with pytest.raises(AssertionError, match="no such lesson"):
             lesson.by_filter(filter_, new[0], old[0])
     assert list(took) == [lesson.LEARN, lesson.FORGET, lesson.FORGET_OLD]
+
+
+def test_the_overview_has_priory_alone_and_served_beside_the_same_ways_of_others():
+    def taking(ms: float) -> dict[str, object]:
+        return {"ms": {"median": ms}}
+
+    bulk = {"messages_per_s": {"median": 4321.0}}
+    ratios = {"bogofilter-bdb": {"median": 2.5}, "SpamAssassin Bayes": {"median": 81.4}}
+    figures = {
+        "learn": {"Priory": {**bulk, "times_as_fast_as": ratios}, "SpamAssassin Bayes": {}, "whole": {}},
+        "check": {"Priory": {**bulk, "times_as_fast_as": ratios}, "bogofilter-bdb": {}, "SpamAssassin Bayes": {}},
+        "one": {
+            single.ALONE: taking(100.0),
+            single.SERVED: taking(10.0),
+            "bogofilter-bdb": taking(5.0),
+            "spamassassin, Bayes only": taking(200.0),
+            "spamc, spamd running, Bayes only": taking(25.0),
+        },
+        "lesson": {act: {lesson.RUNNING: {"median": 0.75}} for act in (lesson.LEARN, lesson.FORGET_OLD)},
+        "open": {"1000": {"in_open_process_ms": {"median": 3.0}}, "5000": {"in_open_process_ms": {"median": 4.0}}},
+        "growth": {f"{act} at 5000": {"ratio": {"median": 1.02}} for act in ("check", "learn")},
+    }
+    table = summary(figures)
+    assert table is not None
+    assert table.rows == [
+        ["bulk check", "4,321 messages/s", "2.50", "81"],
+        ["bulk learn, durable", "4,321 messages/s", "2.50", "81"],
+        ["`priory check FILE` in a fresh process", "100 ms", "0.05", "2.00"],
+        ["`priory check FILE` in a fresh process, `priory serve` running", "10 ms", "0.50", "2.50"],
+        ["one lesson in a process that runs, 20,000 learned before", "learn 0.8 ms, forget 0.8 ms", "", ""],
+        ["time per message with 5,000 learned against 1,000", "check 1.02, learn 1.02", "", ""],
+        ["opening a store of 5,000 lessons, to the first verdict", "4 ms", "", ""],
+    ]
