@@ -17,6 +17,8 @@ ham /inbox.mbox:1 b'Subject: lunch?\n'
 ham /inbox.mbox:2 b'Subject: yes\n'
 """
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from os import PathLike
@@ -105,12 +107,12 @@ def _place(path: str | PathLike[str]) -> str | StandardInput:
     if str(path) == "-":
         return StandardInput()
     _refuse_empty(path)
-    root = Path(path)
+    root = str(Path(path))
     with explained(root):
-        root.stat()
-    if not (root.is_file() or root.is_dir()):
+        mode = os.stat(root).st_mode  # noqa: PTH116 - one look: a person may name many thousands
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise CorpusError(f"{root} is neither a file nor a folder; pipe its contents in and name - instead")
-    return str(root)
+    return root
 
 
 def _refuse_empty(path: str | PathLike[str]) -> None:

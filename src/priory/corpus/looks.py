@@ -30,7 +30,7 @@ FOREIGN = {
     "an ELF program": re.compile(rb"\x7fELF"),
     "an SQLite database": re.compile(rb"SQLite format 3\0"),
 }
-
+NOT_MAIL = re.compile(b"|".join(each.pattern for each in (*PACKED.values(), *FOREIGN.values())))
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
@@ -60,6 +60,8 @@ def refuse_foreign(head: bytes, name: str) -> None:
     Traceback (most recent call last):
     priory.corpus.error.CorpusError: bill.pdf is a PDF, not mail
     """
+    if not NOT_MAIL.match(head):
+        return
     for kinds, advice in ((PACKED, "; unpack it first"), (FOREIGN, "")):
         for kind, beginning in kinds.items():
             if beginning.match(head):

@@ -19,7 +19,7 @@ from typing import IO
 from priory.corpus.raw import LARGEST_MESSAGE, whole
 
 FROM = b"From "
-SEPARATOR = re.compile(rb"\n\r?\n(?=From )")
+ENVELOPE = re.compile(rb"\nFrom ")  # what is before it is looked at afterwards: a literal is found in half the time
 QUOTED = re.compile(rb"\n>(?=>*From )")
 BLOCK = 256 * 1024
 LONGEST_PARTIAL_SEPARATOR = len(b"\n\r\nFrom ") - 1
@@ -93,9 +93,12 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     for block in blocks:
         held += block
         start = 0
-        for separator in SEPARATOR.finditer(held):
-            yield held[start : separator.start() + 1], True
-            start = separator.end()
+        for envelope in ENVELOPE.finditer(held):
+            line_end = envelope.start()
+            end = line_end - 1 if held[line_end - 1 : line_end] == b"\r" else line_end
+            if held[end - 1 : end] == b"\n":
+                yield held[start:end], True
+                start = line_end + 1
         kept = max(start, len(held) - LONGEST_PARTIAL_SEPARATOR)
         yield held[start:kept], False
         held = held[kept:]
