@@ -125,21 +125,27 @@ def test_while_nothing_is_learned_the_reason_is_told(mail: Path, tmp_path: Path)
     assert b"no ham and no spam has been learned yet" in alone["check 0.eml"][1]
 
 
-def test_output_that_cannot_be_written_is_told_alike(home: Path, mail: Path):
-    def statuses() -> list[tuple[int, bytes]]:
-        with Path("/dev/full").open("wb") as full:
-            commands = [["check", str(mail / "0.eml")], ["filter"]]
-            ends = [
-                subprocess.run(
-                    [PRIORY, *command, "--home", str(home)], input=b"", stdout=full, stderr=subprocess.PIPE, check=False
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path, mail: Path):
+    def ends() -> list[tuple[int, bytes]]:
+        environment = {**os.environ, "PRIORY_HOME": str(home), "PYTHONUNBUFFERED": unbuffered}
+        told = []
+        for command in (["check", str(mail / "0.eml")], ["filter"]):
+            with Path("/dev/full").open("wb") as full:
+                process = subprocess.Popen(
+                    [PRIORY, *command], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, env=environment
                 )
-                for command in commands
-            ]
-        return [(end.returncode, end.stderr) for end in ends]
+                said = process.communicate()[1]
+            told.append((process.returncode, said))
+        return told
 
-    alone = statuses()
+    expected = [
+        (1, b"priory: the output cannot be written: No space left on device\n"),
+        (75, b"priory: the message cannot be passed on: No space left on device\n"),
+    ]
+    assert ends() == expected
     with serving(home) as daemon:
-        assert statuses() == alone
+        assert ends() == expected
         assert daemon.n_logged("request") == 2
 
 
