@@ -28,7 +28,9 @@ def main() -> None:
             sys.stdout.flush()
     except OSError as error:
         status, at_once = status or _unwritten(error), True  # the interpreter would only try to write it again
-    (os._exit if at_once else sys.exit)(status)
+    if at_once:
+        os._exit(status)
+    sys.exit(status)
 
 
 def _unwritten(error: OSError) -> int:
