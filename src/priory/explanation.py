@@ -1,8 +1,7 @@
-"""Names and places for the terms of a score, and the message coloured by them.
+"""A message coloured by the terms of its score.
 
-The score was computed on bucket numbers. The message is at hand, so each bucket can be given back its name and the
-places it was found at. A term is shared evenly over the bytes it covers; what stands nowhere in the message gets a line
-of its own in a last section. The sum over all text plus the prior is again the log-odds.
+A term is shared evenly over the bytes it covers; what stands nowhere in the message gets a line of its own in a last
+section. The sum over all text plus the prior is again the log-odds.
 """
 
 from collections.abc import Iterator
@@ -13,58 +12,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from priory.evidence import OTHERS, kind_evidence
 from priory.features import KINDS, Features, Found
 from priory.scoring import Score
-from priory.verdict import Evidence, Place, Verdict, is_readable
+from priory.verdict import Evidence, Verdict
 
-OTHERS: Final = "labels:the others"
 NOWHERE: Final = "nowhere in the message"
-
-
-def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
-    """Return every feature with its name, term and places, the weightiest first."""
-    named = [Evidence(OTHERS, score.others, ())] if score.others else []
-    for kind, found in enumerate(features.found):
-        start, end = features.offsets[kind], features.offsets[kind + 1]
-        named += _kind_evidence(KINDS[kind], found, features.buckets[start:end], score.terms[start:end])
-    return _sorted(named)
-
-
-def readable(features: Features, score: Score, most: int) -> tuple[Evidence, ...]:
-    """Return the weightiest features that say something to a person: the same as of all, but no others are named."""
-    weights = np.abs(score.terms)
-    for i, kind in enumerate(KINDS):
-        if not is_readable(kind):
-            weights[features.offsets[i] : features.offsets[i + 1]] = 0
-    least = np.partition(weights, -most)[-most] if len(weights) > most else 0.0
-    named = [Evidence(OTHERS, score.others, ())] if score.others else []
-    for i, found in enumerate(features.found_of(frozenset(filter(is_readable, KINDS)))):
-        start, end = features.offsets[i], features.offsets[i + 1]
-        worth = start + np.flatnonzero(weights[start:end] >= least)
-        if found:
-            named += _kind_evidence(KINDS[i], found, features.buckets[worth], score.terms[worth])
-    return _sorted(named)[:most]
-
-
-def _sorted(named: list[Evidence]) -> tuple[Evidence, ...]:
-    return tuple(sorted(named, key=lambda e: (-abs(e.term), e.feature)))
-
-
-def _kind_evidence(
-    kind: str, found: tuple[Found, ...], buckets: NDArray[np.uint32], terms: NDArray[np.float64]
-) -> list[Evidence]:
-    """Return what these features, in the order of their buckets, are called and where they stand."""
-    if not len(buckets):
-        return []
-    places: list[list[Place]] = [[] for _ in buckets]
-    names = [""] * len(buckets)
-    for each in found:
-        which = np.minimum(np.searchsorted(buckets, each.buckets), len(buckets) - 1)
-        occurrences = np.flatnonzero(buckets[which] == each.buckets)
-        for i, feature in zip(occurrences.tolist(), which[occurrences].tolist(), strict=True):
-            names[feature] = names[feature] or f"{kind}:{each.value(i)}"
-            places[feature].append(Place(each.section.name, int(each.starts[i]), int(each.ends[i])))
-    return [Evidence(n, float(t), tuple(p)) for n, t, p in zip(names, terms, places, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +79,7 @@ def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:
                 np.add.at(edges, starts, terms[which] / covered[which])
                 np.subtract.at(edges, ends, terms[which] / covered[which])
         if not covered.all():
-            named = _kind_evidence(KINDS[kind], found, buckets, terms)
+            named = kind_evidence(KINDS[kind], found, buckets.tolist(), terms.tolist())
             nowhere += [named[i] for i in np.flatnonzero(covered == 0)]
     if score.others:
         nowhere.append(Evidence(OTHERS, score.others, ()))

@@ -147,7 +147,7 @@ def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -
 
 def evidence(features: Features, score: Score, most_readable: int | None = None) -> tuple[Evidence, ...]:
     """Return every feature with its name, term and places, the weightiest first; or only so many readable ones."""
-    from priory.explanation import evidence, readable  # noqa: PLC0415 - a quick start where no one asks why
+    from priory.evidence import evidence, readable  # noqa: PLC0415 - a quick start where no one asks why
 
     return evidence(features, score) if most_readable is None else readable(features, score, most_readable)
 

@@ -20,7 +20,7 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 
-import priory.explanation  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
+import priory.evidence  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
 from priory.filter import Filter, Options
 from priory.journal import JournalError
 from priory.server.answers import answer, tell
@@ -156,7 +156,7 @@ class _Worker:
 class _Learner:
     """A thread with a filter of its own, opened when the first lesson comes.
 
-    The learners of all workers take turns by a lock on the home's folder. Those who wait for SQLite's own lock ask for it
+    The learners of all workers take turns by a lock on the home's folder. Who waits for SQLite's own lock asks for it
     now and then, so whoever has just had it gets it again: among fifty clients lessons took twice as long.
     """
 
