@@ -41,9 +41,7 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
     """Answer clients until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     try:
         with Filter.open(home, options) as filter_:
-            filter_.check(
-                b""
-            )  # so that nobody waits for what is done once, and what is wrong shows before anybody comes
+            filter_.check(b"")  # what takes long once, or is wrong with the filter, comes before any client
             asyncio.run(_Worker(filter_, serving, listeners).run(ready, alive))
     except JournalError as error:
         log("error", what=repr(str(error)))
@@ -126,10 +124,15 @@ class _Worker:
         begun = asyncio.get_running_loop().connect_accepted_socket(lambda: connection, client)
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
         self._beginning.add(task)
-        task.add_done_callback(self._beginning.discard)
+        task.add_done_callback(lambda done: self._begun(connection, done))
         if len(self._connections) >= self._most:
             self._accept_no_more()
         return True
+
+    def _begun(self, connection: Connection, task: "asyncio.Task[object]") -> None:
+        self._beginning.discard(task)
+        if task.cancelled() or task.exception():  # it was gone before it was here
+            self._gone(connection)
 
     def _answering(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
         return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter)
