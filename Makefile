@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*/*.pyx src/priory/*/*.pxd)
 
-.PHONY: demo test bench clean chromium valgrind
+.PHONY: demo test bench clean chromium spamc valgrind
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
 
-test: $(VENV)/.developer chromium valgrind
+test: $(VENV)/.developer chromium spamc valgrind
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -29,9 +29,9 @@ $(VENV)/bin/python:
 	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The page of a report is tested in a real browser, the speed by counting instructions; without them those tests are
-# skipped.
-chromium valgrind:
+# The page of a report is tested in a real browser, the daemon by SpamAssassin's own client, the speed by counting
+# instructions; without them those tests are skipped.
+chromium spamc valgrind:
 	@command -v $@ >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install $@; } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $@" >&2

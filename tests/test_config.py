@@ -1,8 +1,12 @@
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
-from priory.config import ConfigError, load, parse
+from priory.config import ConfigError, load, load_serving, parse, parse_serving
 from priory.features import KINDS, Spec
 from priory.filter import Options
+from priory.server.options import Serving
 
 
 def test_nothing_given_is_the_default(tmp_path):
@@ -67,3 +71,52 @@ def test_a_broken_file_is_named_with_the_line(tmp_path):
 def test_the_first_label_is_the_one_not_to_lose_whatever_its_name():
     assert parse('labels = ["good", "junk"]').costs.matrix == ((0, 10), (100, 0))
     assert parse('labels = ["ham", "spam", "news"]').costs.matrix == ((0, 10, 10), (100, 0, 10), (100, 10, 0))
+
+
+def test_the_daemon_has_settings_of_its_own(tmp_path):
+    assert (
+        load_serving(tmp_path / "priory.toml") == parse_serving("") == parse_serving("[costs]\nunsure = 2") == Serving()
+    )
+    assert parse('[spamd]\nlisten = "127.0.0.1:783"') == Options()
+    every = """
+        [spamd]
+        listen = ["127.0.0.1:783", "[::1]:783", "localhost:0", "/run/priory/socket"]
+        workers = 3
+        max_connections = 10
+        max_bytes = 1_000
+        timeout = 5
+    """
+    listen = ("127.0.0.1:783", "[::1]:783", "localhost:0", "/run/priory/socket")
+    assert parse_serving(every) == Serving(listen, 3, 10, 1000, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("spamd = 1", "spamd must be a table, not 1"),
+        ("[spamd]\nlisen = ''", "[spamd] unknown key 'lisen'; did you mean 'listen'?"),
+        ("[spamd]\nlisten = 783", "[spamd] listen must be an address or a list of them, such as"),
+        ("[spamd]\nlisten = ''", "[spamd] listen: '' is no address; use host:port, such as"),
+        ("[spamd]\nlisten = '783'", "[spamd] listen: '783' is no address"),
+        ("[spamd]\nlisten = '::1:783'", "[spamd] listen: '::1:783' is no address"),
+        ("[spamd]\nlisten = 'a:65536'", "[spamd] listen: 'a:65536' is no address"),
+        ("[spamd]\nlisten = 'run/socket'", "or the full path of a socket"),
+        ("[spamd]\nlisten = ['a:1', 2]", "[spamd] listen: 2 is no address"),
+        ("[spamd]\nworkers = true", "[spamd] workers must be a whole number from 1 to 1024, not True"),
+        ("[spamd]\nmax_bytes = 0", "[spamd] max_bytes must be a whole number from 1 to 1073741824, not 0"),
+        ("[spamd]\ntimeout = 0.5", "[spamd] timeout must be a whole number from 1 to 3600, not 0.5"),
+    ],
+)
+def test_what_the_daemon_cannot_do_is_refused_with_section_and_key(text, said):
+    with pytest.raises(ConfigError) as refused:
+        parse_serving(text)
+    assert said in str(refused.value)
+
+
+def test_every_setting_of_the_daemon_is_documented_with_its_default():
+    documented = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
+    for each in fields(Serving):
+        default = (
+            each.default if isinstance(each.default, int) else {"listen": "", "workers": "one per core"}[each.name]
+        )
+        assert f"| `{each.name}` | {default}".rstrip() in documented

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from priory.corpus.trec import entries, load
 from priory.decision import Costs
 from priory.demo import Drawn, draw
-from priory.explanation import NOWHERE, OTHERS, Explanation
+from priory.evidence import OTHERS
+from priory.explanation import NOWHERE, Explanation
 from priory.features import KINDS, Spec
 from priory.filter import Filter, Options
 

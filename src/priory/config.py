@@ -85,7 +85,7 @@ def parse_serving(text: str) -> Serving:
     """
     given = _table(_given(text), "spamd")
     usual = Serving()
-    _refuse_unknown(given, ("listen", "workers", "max_connections", "max_bytes", "timeout"))
+    _refuse_unknown(given, ("listen", "workers", "max_connections", "max_bytes", "timeout"), "[spamd] ")
     return Serving(
         listen=_addresses(given.get("listen", [])),
         workers=_number("workers", given.get("workers", usual.workers)),
@@ -188,7 +188,7 @@ def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return table
 
 
-def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str]) -> None:
+def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str], where: str = "") -> None:
     known = list(known)
     for key in given:
         if key not in known:
@@ -196,4 +196,4 @@ def _refuse_unknown(given: Mapping[str, Any], known: Iterable[str]) -> None:
 
             near = get_close_matches(key, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise ConfigError(f"unknown key {key!r}; {hint}")
+            raise ConfigError(f"{where}unknown key {key!r}; {hint}")

@@ -7,7 +7,7 @@ places it was found at.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from priory.features import KINDS, Features, Found, Numbers
+from priory.features import KINDS, Features, Found
 from priory.scoring import Score
 from priory.verdict import Evidence, Place, is_readable
 
@@ -20,41 +20,39 @@ def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
     terms = score.terms
     for kind, found in enumerate(features.found):
         start, end = features.offsets[kind], features.offsets[kind + 1]
-        named += kind_evidence(KINDS[kind], found, features.buckets[start:end], terms[start:end])
-    return _sorted(named)
+        named += kind_evidence(KINDS[kind], found, features.buckets[start:end].tolist(), terms[start:end])
+    return _weightiest_first(named)
 
 
 def readable(features: Features, score: Score, most: int) -> tuple[Evidence, ...]:
-    """Return the weightiest features that say something to a person: the same as of all, but no others are named."""
+    """Return the weightiest features that say something to a person: those of `evidence`, but no others are named."""
     named = [Evidence(OTHERS, score.others, ())] if score.others else []
-    terms, offsets = score.terms, features.offsets
-    kinds = [i for i, kind in enumerate(KINDS) if is_readable(kind)]
-    weights = sorted((abs(term) for i in kinds for term in terms[offsets[i] : offsets[i + 1]]), reverse=True)
+    terms = score.terms
+    kinds = frozenset(filter(is_readable, KINDS))
+    spans = [range(*features.offsets[i : i + 2]) if kind in kinds else range(0) for i, kind in enumerate(KINDS)]
+    weights = sorted((abs(terms[i]) for span in spans for i in span), reverse=True)
     least = weights[most - 1] if len(weights) > most else 0.0
-    found = features.found_of(frozenset(KINDS[i] for i in kinds))
-    for i in kinds if found else ():
-        worth = [at for at in range(offsets[i], offsets[i + 1]) if abs(terms[at]) >= least]
-        named += kind_evidence(KINDS[i], found[i], [features.buckets[at] for at in worth], [terms[at] for at in worth])
-    return _sorted(named)[:most]
+    for kind, found in enumerate(features.found_of(kinds)):
+        worth = [i for i in spans[kind] if abs(terms[i]) >= least]
+        buckets = [features.buckets[i] for i in worth]
+        named += kind_evidence(KINDS[kind], found, buckets, [terms[i] for i in worth])
+    return _weightiest_first(named)[:most]
 
 
-def _sorted(named: list[Evidence]) -> tuple[Evidence, ...]:
-    return tuple(sorted(named, key=lambda e: (-abs(e.term), e.feature)))
-
-
-def kind_evidence(
-    kind: str, found: Iterable[Found], buckets: "Sequence[int] | Numbers", terms: Iterable[float]
-) -> list[Evidence]:
-    """Return what features of one kind, given by their buckets, are called and where they stand."""
+def kind_evidence(kind: str, found: Iterable[Found], buckets: Sequence[int], terms: Iterable[float]) -> list[Evidence]:
+    """Return these features of one kind, in the order of their buckets."""
     which = {bucket: i for i, bucket in enumerate(buckets)}
     places: list[list[Place]] = [[] for _ in buckets]
     names = [""] * len(buckets)
     for each in found:
         name = each.section.name
-        for i, (bucket, start, end) in enumerate(zip(each.buckets, each.starts, each.ends, strict=True)):
+        for i, bucket in enumerate(each.buckets):
             feature = which.get(bucket)
-            if feature is None:
-                continue
-            names[feature] = names[feature] or f"{kind}:{each.value(i)}"
-            places[feature].append(Place(name, start, end))
-    return [Evidence(n, t, tuple(p)) for n, t, p in zip(names, terms, places, strict=True)]
+            if feature is not None:
+                names[feature] = names[feature] or f"{kind}:{each.value(i)}"
+                places[feature].append(Place(name, int(each.starts[i]), int(each.ends[i])))
+    return [Evidence(n, float(t), tuple(p)) for n, t, p in zip(names, terms, places, strict=True)]
+
+
+def _weightiest_first(named: list[Evidence]) -> tuple[Evidence, ...]:
+    return tuple(sorted(named, key=lambda e: (-abs(e.term), e.feature)))

@@ -80,7 +80,7 @@ def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:
                 np.add.at(edges, starts, terms[which] / covered[which])
                 np.subtract.at(edges, ends, terms[which] / covered[which])
         if not covered.all():
-            named = kind_evidence(KINDS[kind], found, features.buckets[start:end], score.terms[start:end])
+            named = kind_evidence(KINDS[kind], found, buckets.tolist(), terms.tolist())
             nowhere += [named[i] for i in np.flatnonzero(covered == 0)]
     if score.others:
         nowhere.append(Evidence(OTHERS, score.others, ()))

@@ -65,7 +65,15 @@ def run(*arguments: object, raw: bytes = b"", home: Path, **more: object) -> tup
 
 def everything(home: Path, mail: Path) -> dict[str, tuple[bytes, bytes, int]]:
     """What `filter` and `check` print for all kinds of messages."""
-    files = [mail / f"{i}.eml" for i in range(0, 40, 4)] + [mail / name for name in ODD]
+    return printed(home, [mail / f"{i}.eml" for i in range(0, 40, 4)] + [mail / name for name in ODD])
+
+
+def some(home: Path, mail: Path) -> dict[str, tuple[bytes, bytes, int]]:
+    """The same for three."""
+    return printed(home, [mail / "0.eml", mail / "1.eml", mail / "crlf.eml"])
+
+
+def printed(home: Path, files: list[Path]) -> dict[str, tuple[bytes, bytes, int]]:
     said = {f"check {path.name}": run("check", path, home=home) for path in files}
     said |= {f"filter {path.name}": run("filter", raw=path.read_bytes(), home=home) for path in files}
     return said
@@ -113,38 +121,44 @@ def test_the_home_is_found_as_the_ordinary_command_finds_it(home: Path, mail: Pa
 
 def test_with_more_than_two_labels_the_ordinary_command_names_the_label(home: Path, mail: Path):
     (home / "priory.toml").write_text('labels = ["ham", "spam", "news"]\n')
-    alone = everything(home, mail)
+    alone = some(home, mail)
     with serving(home):
-        assert everything(home, mail) == alone
+        assert some(home, mail) == alone
 
 
 def test_while_nothing_is_learned_the_reason_is_told(mail: Path, tmp_path: Path):
-    alone = everything(tmp_path, mail)
+    alone = some(tmp_path, mail)
     with serving(tmp_path):
-        assert everything(tmp_path, mail) == alone
+        assert some(tmp_path, mail) == alone
     assert b"no ham and no spam has been learned yet" in alone["check 0.eml"][1]
 
 
-def test_output_that_cannot_be_written_is_told_alike(home: Path, mail: Path):
-    def statuses() -> list[tuple[int, bytes]]:
-        with Path("/dev/full").open("wb") as full:
-            commands = [["check", str(mail / "0.eml")], ["filter"]]
-            ends = [
-                subprocess.run(
-                    [PRIORY, *command, "--home", str(home)], input=b"", stdout=full, stderr=subprocess.PIPE, check=False
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path, mail: Path):
+    def ends() -> list[tuple[int, bytes]]:
+        environment = {**os.environ, "PRIORY_HOME": str(home), "PYTHONUNBUFFERED": unbuffered}
+        told = []
+        for command in (["check", str(mail / "0.eml")], ["filter"]):
+            with Path("/dev/full").open("wb") as full:
+                process = subprocess.Popen(
+                    [PRIORY, *command], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, env=environment
                 )
-                for command in commands
-            ]
-        return [(end.returncode, end.stderr) for end in ends]
+                said = process.communicate()[1]
+            told.append((process.returncode, said))
+        return told
 
-    alone = statuses()
+    expected = [
+        (1, b"priory: the output cannot be written: No space left on device\n"),
+        (75, b"priory: the message cannot be passed on: No space left on device\n"),
+    ]
+    assert ends() == expected
     with serving(home) as daemon:
-        assert statuses() == alone
+        assert ends() == expected
         assert daemon.n_logged("request") == 2
 
 
 def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path, mail: Path):
-    alone = everything(home, mail)
+    alone = some(home, mail)
     with serving(home) as daemon:
         processes = [daemon.process.pid, *daemon.workers]
         for process in processes:
@@ -154,7 +168,7 @@ def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path,
         daemon.process.wait()
         wait_until(lambda: not any(map(is_running, processes)))
     assert (home / "socket").exists()
-    assert everything(home, mail) == alone
+    assert some(home, mail) == alone
 
 
 def test_a_daemon_that_is_killed_while_it_is_asked_loses_no_message(home: Path):

@@ -16,18 +16,29 @@ def main() -> None:
     """
     try:
         status = answered(sys.argv[1:])
+        at_once = status is not None  # where a daemon has answered there is nothing to tidy up, which takes 2 ms
         if status is None:
-            _run()
-        else:
-            sys.exit(status)
+            status = _run()
     except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:  # standard output is full or gone
-        sys.stderr.write(f"priory: the output cannot be written: {error.strerror}\n")
-        sys.exit(1)
+        status, at_once = 130, True
+    except OSError as error:
+        status, at_once = _unwritten(error), True
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        status, at_once = status or _unwritten(error), True  # the interpreter would only try to write it again
+    if at_once:
+        os._exit(status)
+    sys.exit(status)
 
 
-def _run() -> None:
+def _unwritten(error: OSError) -> int:
+    sys.stderr.write(f"priory: the output cannot be written: {error.strerror}\n")
+    return 1
+
+
+def _run() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
     gc.set_threshold(50_000)  # what is loaded stays: to look through it for garbage, again and again, took 12 ms
     from priory.cli.app import app  # noqa: PLC0415 - after numpy and the garbage collector were told
@@ -39,6 +50,9 @@ def _run() -> None:
         app()
     except Problem as problem:
         sys.stderr.write(f"priory: {problem}\n")
-        sys.exit(1)
+        return 1
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
         gc.freeze()  # nor does the interpreter look through it on its way out, which took 14 ms
+    return 0

@@ -16,10 +16,11 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 
-import priory.explanation  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
+import priory.evidence  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
 from priory.filter import Filter, Options
 from priory.journal import JournalError
 from priory.server.answers import answer, tell
@@ -40,9 +41,7 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
     """Answer clients until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     try:
         with Filter.open(home, options) as filter_:
-            filter_.check(
-                b""
-            )  # so that nobody waits for what is done once, and what is wrong shows before anybody comes
+            filter_.check(b"")  # what takes long once, or is wrong with the filter, comes before any client
             asyncio.run(_Worker(filter_, serving, listeners).run(ready, alive))
     except JournalError as error:
         log("error", what=repr(str(error)))
@@ -125,10 +124,15 @@ class _Worker:
         begun = asyncio.get_running_loop().connect_accepted_socket(lambda: connection, client)
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
         self._beginning.add(task)
-        task.add_done_callback(self._beginning.discard)
+        task.add_done_callback(lambda done: self._begun(connection, done))
         if len(self._connections) >= self._most:
             self._accept_no_more()
         return True
+
+    def _begun(self, connection: Connection, task: "asyncio.Task[object]") -> None:
+        self._beginning.discard(task)
+        if task.cancelled() or task.exception():  # it was gone before it was here
+            self._gone(connection)
 
     def _answering(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
         return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter)
@@ -153,7 +157,11 @@ class _Worker:
 
 
 class _Learner:
-    """A thread with a filter of its own, opened when the first lesson comes."""
+    """A thread with a filter of its own, opened when the first lesson comes.
+
+    The learners of all workers take turns by a lock on the home's folder. Who waits for SQLite's own lock asks for it
+    now and then, so whoever has just had it gets it again: among fifty clients lessons took twice as long.
+    """
 
     def __init__(self, home: Path, options: Options) -> None:
         self._home = home
@@ -167,7 +175,12 @@ class _Learner:
     def _tell(self, request: Request) -> tuple[bytes, str]:
         if self._filter is None:
             self._filter = Filter.open(self._home, self._options)
-        return tell(request, self._filter)
+        turn = os.open(self._home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            flock(turn, LOCK_EX)
+            return tell(request, self._filter)
+        finally:
+            os.close(turn)
 
     def close(self) -> None:
         if self._filter is not None:
