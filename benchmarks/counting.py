@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
-
 VALGRIND = "valgrind"
 MISSING = "valgrind is not installed: apt-get install valgrind"
 _TOOL = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
@@ -48,16 +46,15 @@ def instructions_of_each(commands: Sequence[Sequence[str]]) -> list[int]:
 
 
 def made_with() -> dict[str, str]:
-    """Return what the counts depend on besides Priory: interpreter, libraries, compiler, and vectors of the processor.
+    """Return what the counts depend on besides Priory: interpreter, C library, compiler, and vectors of the processor.
 
-    numpy and the C library choose their code by what the processor can, and valgrind passes AVX2 on but not AVX-512.
+    The C library chooses its code by what the processor can, and valgrind passes AVX2 on but not AVX-512.
     """
     compiler = sysconfig.get_config_var("CC").split()[0]
     version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True, check=False)
     vectors = "AVX2" if re.search(r"\bavx2\b", Path("/proc/cpuinfo").read_text()) else "none"
     return {
         "python": platform.python_version(),
-        "numpy": np.__version__,
         "libc": " ".join(platform.libc_ver()),
         "compiler": f"{compiler} {version.stdout.strip()}",
         "machine": platform.machine(),

@@ -74,8 +74,7 @@ def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits):
     """
     cdef Py_ssize_t kinds = offsets.shape[0] - 1, kind, n, i
     cdef int k, length
-    cdef uint32_t last, ones
-    cdef int64_t gap
+    cdef uint64_t bucket, last, least, gap, ones, low, limit = <uint64_t> 1 << bits
     cdef bint in_order = True
     fit_groups(offsets, kinds, buckets.shape[0])
     # A gap takes k + 1 bits and one more for each 2^k it spans; all gaps of a kind together span at most 2^bits.
@@ -96,19 +95,19 @@ def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits):
             length = bit_length(n)
             write(&w, <uint64_t> length, 5)
             write(&w, <uint64_t> n & ~(<uint64_t> 1 << length >> 1), max(length - 1, 0))
-            last = 0
+            last, least, low = 0, 0, (<uint64_t> 1 << k) - 1
             for i in range(offsets[kind], offsets[kind + 1]):
-                gap = <int64_t> buckets[i] - last
-                if gap < (i > offsets[kind]) or buckets[i] >> bits:
+                bucket = buckets[i]
+                if bucket < least or bucket >= limit:
                     in_order = False
                     break
-                last = buckets[i]
-                ones = <uint32_t> (gap >> k)
+                gap = bucket - last
+                last, least = bucket, bucket + 1
+                ones = gap >> k
                 while ones > 24:
                     write(&w, 0xFFFFFF, 24)
                     ones -= 24
-                write(&w, ((<uint64_t> 1 << ones) - 1) | (<uint64_t> gap & ((<uint64_t> 1 << k) - 1)) << (ones + 1),
-                      <int> ones + 1 + k)
+                write(&w, ((<uint64_t> 1 << ones) - 1) | (gap & low) << (ones + 1), <int> ones + 1 + k)
             if not in_order:
                 break
         write(&w, 0, 7)

@@ -14,8 +14,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from priory.buckets cimport AHEAD, fetch, fit_groups
 
 cdef enum:
-    LEAST_LOGS = 1 << 12  # counts whose logarithms are at hand, at least,
-    MOST_LOGS = 1 << 18  # and at most: 2 MB, and a few milliseconds to compute them
+    LEAST_LOGS = 1 << 12  # counts whose logarithms are at hand, at least; up to as many more for each message read,
+    MOST_LOGS = 1 << 18  # and at most: 2 MB, and two milliseconds to compute them
 
 cdef double NO_LESS = 1e-9  # features that a term is divided by
 cdef array DOUBLES = array("d")
@@ -148,7 +148,7 @@ cdef class Reading:
     cdef Py_ssize_t groups
     cdef array weights, damping
     cdef array logs  # of the counts 0, 1, 2 …, each with β added: to look them up takes less time than to compute them
-    cdef int64_t known
+    cdef int64_t known, n_read
     cdef double smoothing, rate
 
     def __cinit__(self, weights, damping, double smoothing, double rate):
@@ -157,18 +157,22 @@ cdef class Reading:
         if len(self.damping) != self.groups:
             raise IndexError(f"{self.groups} groups have {len(self.damping)} dampings")
         self.smoothing, self.rate = smoothing, rate
-        self.logs, self.known = clone(DOUBLES, 0, False), 0
+        self.logs, self.known, self.n_read = clone(DOUBLES, 0, False), 0, 0
 
     def __reduce__(self):
         return Reading, (self.weights, self.damping, self.smoothing, self.rate)
 
-    cdef int64_t know(self, const int64_t[::1] totals) except -1:
-        """Have the logarithms of all counts that so many messages can have at hand, within limits; return how many."""
+    cdef int64_t know(self, const int64_t[::1] totals, Py_ssize_t to_read) except -1:
+        """Have the logarithms of counts at hand to read so many messages; return how many were counted.
+
+        No count is above that number, and a process that reads a single message computes no more than it looks up.
+        """
         cdef int64_t n = 0, wanted = LEAST_LOGS, count
         cdef Py_ssize_t i
         for i in range(totals.shape[0]):
             n += totals[i]
-        while wanted <= n and wanted < MOST_LOGS:
+        self.n_read += to_read
+        while wanted <= n and wanted < MOST_LOGS and wanted < LEAST_LOGS * self.n_read:
             wanted *= 2
         if wanted > self.known:
             resize(self.logs, wanted)
@@ -190,7 +194,7 @@ cdef class Reading:
         fit_table(rows.shape[0], min(labels, rows.shape[1]), buckets, label)
         fit_groups(offsets, self.groups, n)
         fit_contrast(rows.shape[1], labels, contrast)
-        cdef int64_t n_messages = self.know(totals)
+        cdef int64_t n_messages = self.know(totals, 1)
         with nogil:
             self.fill(rows, totals, n_messages, buckets, offsets, label, contrast, slope, found.data.as_doubles)
         return found
@@ -245,7 +249,7 @@ cdef class Reading:
         cdef const int64_t[::1] offsets
         cdef array terms = clone(DOUBLES, 0, False)
         cdef double log_odds
-        cdef int64_t n_messages = self.know(totals)
+        cdef int64_t n_messages = self.know(totals, n - start)
         cdef bint is_certain, is_scored
         fit_contrast(rows.shape[1], n_labels, contrasts - 1)
         if not (0 <= start and n == labels.shape[0] == in_turn.shape[0]) or scores.shape[0] != n * contrasts:
