@@ -31,9 +31,10 @@ $(VENV)/bin/python:
 
 # The page of a report is tested in a real browser, the daemon by SpamAssassin's own client, the speed by counting
 # instructions; without them those tests are skipped.
+spamc: APT_OPTIONS := --no-install-recommends  # which would be SpamAssassin's daemon
 chromium spamc valgrind:
 	@command -v $@ >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install $@; } \
+	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy $(APT_OPTIONS) install $@; } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $@" >&2
 
 $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python

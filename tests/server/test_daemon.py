@@ -253,6 +253,35 @@ def test_twenty_clients_ask_while_others_teach(home: Path, mail: list[Drawn]):
         filter_.rebuild()
 
 
+def test_what_was_acknowledged_is_there_after_all_were_killed(home: Path, mail: list[Drawn]):
+    acknowledged: list[bytes] = []
+
+    def teach(first: int) -> None:
+        for number in range(first, 10_000, 4):
+            raw = b"X-Number: %d\n" % number + mail[number % len(mail)].raw
+            try:
+                answer = daemon.ask(request("TELL", raw, "Message-class: ham", "Set: local"))
+            except OSError:
+                return
+            if b"DidSet: local" not in answer:
+                return
+            acknowledged.append(raw)
+
+    with serving(home) as daemon, ThreadPoolExecutor(4) as clients:
+        taught = [clients.submit(teach, first) for first in range(4)]
+        wait_until(lambda: len(acknowledged) > 60)
+        with Filter.open(home) as another:  # comes and goes meanwhile
+            another.check(b"")
+        wait_until(lambda: len(acknowledged) > 100)
+        for process in (daemon.process.pid, *daemon.workers):
+            os.kill(process, signal.SIGKILL)
+        for each in taught:
+            each.result()
+    with Filter.open(home) as filter_:
+        assert all(filter_.journal.label_of(filter_.prepare(raw).digest) == "ham" for raw in acknowledged)
+        filter_.rebuild()
+
+
 def test_the_log_says_what_was_asked_and_nothing_of_the_mail(home: Path):
     raw = b"From: ann@secret.example\nSubject: confidential\n\nprivate words"
     with serving(home) as daemon:
