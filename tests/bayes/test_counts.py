@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,6 +33,24 @@ def test_forgetting_in_any_order_is_exact(lessons: list, data: st.DataObject) ->
     for i in order[gone:]:
         kept_counts.add(lessons[i][0], lessons[i][1], held_out(lessons[i][2]))
     assert bytes_of(counts) == bytes_of(kept_counts)
+
+
+@given(lessons=LESSONS)
+def test_copies_and_pickled_counts_are_the_same_and_change_alone(lessons: list) -> None:
+    counts = Counts.empty(4, 3)
+    for buckets, label, predicted in lessons:
+        counts.add(buckets, label, held_out(predicted))
+    before = bytes_of(counts)
+    for other in (counts.copy(), pickle.loads(pickle.dumps(counts))):
+        assert bytes_of(other) == before
+        other.add(np.array([1, 2], np.uint32), 0)
+        assert bytes_of(other) != before
+    assert bytes_of(counts) == before
+
+
+def test_more_memory_than_there_is_is_refused() -> None:
+    with pytest.raises(MemoryError, match="there is no memory for counts of 844,424,930,138,384 bytes"):
+        Counts.empty(46, 2)
 
 
 def test_what_was_never_counted_cannot_be_taken_back_and_nothing_changes() -> None:

@@ -7,6 +7,7 @@ two tables of the same shape add up to the table of the joined data.
 import mmap
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import starmap
 from math import isnan
 from struct import Struct
@@ -91,9 +92,13 @@ class Counts(NamedTuple):
     def empty(cls, bits: int, n_labels: int) -> Self:
         """Return counts of nothing."""
         size = cls.size_bytes(bits, n_labels)
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError:
+            raise MemoryError(f"there is no memory for counts of {size:,} bytes") from None
         if size >= _HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
-            memory.madvise(mmap.MADV_HUGEPAGE)
+            with suppress(OSError):  # not every kernel has them
+                memory.madvise(mmap.MADV_HUGEPAGE)
         return cls.lying_in(memoryview(memory), bits, n_labels)
 
     @classmethod
