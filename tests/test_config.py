@@ -1,4 +1,3 @@
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
