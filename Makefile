@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*/*.pyx src/priory/*/*.pxd)
 
-.PHONY: demo test bench clean chromium spamc valgrind
+.PHONY: demo test bench clean chromium dovecot postfix spamc valgrind
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
 
-test: $(VENV)/.developer chromium spamc valgrind
+test: $(VENV)/.developer chromium dovecot postfix spamc valgrind
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -29,13 +29,18 @@ $(VENV)/bin/python:
 	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The page of a report is tested in a real browser, the daemon by SpamAssassin's own client, the speed by counting
-# instructions; without them those tests are skipped.
+# The page of a report is tested in a real browser, the daemon by SpamAssassin's own client and by a real mail server,
+# the speed by counting instructions; without them those tests are skipped.
 spamc: APT_OPTIONS := --no-install-recommends  # which would be SpamAssassin's daemon
-chromium spamc valgrind:
+dovecot: PACKAGES := dovecot-imapd dovecot-lmtpd dovecot-sieve
+# Tests start a Postfix and a Dovecot of their own: as services of this machine they are neither set up nor started.
+postfix: BEFORE = echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections &&
+chromium dovecot postfix spamc valgrind: export DEBIAN_FRONTEND := noninteractive
+chromium dovecot postfix spamc valgrind: export RUNLEVEL := 1
+chromium dovecot postfix spamc valgrind:
 	@command -v $@ >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy $(APT_OPTIONS) install $@; } \
-	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $@" >&2
+	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) apt-get -q update && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
+	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $(or $(PACKAGES),$@)" >&2
 
 $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install -q --disable-pip-version-check -e .

@@ -1,12 +1,12 @@
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from priory.config import ConfigError, load, load_serving, parse, parse_serving
+from priory.config import ConfigError, load, load_serving, parse
+from priory.config.serving import MOST, parse_serving
 from priory.features import KINDS, Spec
 from priory.filter import Options
-from priory.server.options import Serving
+from priory.server.options import Policy, Serving
 
 
 def test_nothing_given_is_the_default(tmp_path):
@@ -81,13 +81,19 @@ def test_the_daemon_has_settings_of_its_own(tmp_path):
     every = """
         [spamd]
         listen = ["127.0.0.1:783", "[::1]:783", "localhost:0", "/run/priory/socket"]
+        [milter]
+        listen = "127.0.0.1:7357"
+        reject = { ham = 1000, spam = -1 }
+        check_authenticated = true
+        [serve]
         workers = 3
         max_connections = 10
         max_bytes = 1_000
         timeout = 5
     """
     listen = ("127.0.0.1:783", "[::1]:783", "localhost:0", "/run/priory/socket")
-    assert parse_serving(every) == Serving(listen, 3, 10, 1000, 5)
+    policy = Policy(reject={"ham": 1000, "spam": -1}, checks_authenticated=True)
+    assert parse_serving(every) == Serving(listen, ("127.0.0.1:7357",), policy, 3, 10, 1000, 5)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +108,13 @@ def test_the_daemon_has_settings_of_its_own(tmp_path):
         ("[spamd]\nlisten = 'a:65536'", "[spamd] listen: 'a:65536' is no address"),
         ("[spamd]\nlisten = 'run/socket'", "or the full path of a socket"),
         ("[spamd]\nlisten = ['a:1', 2]", "[spamd] listen: 2 is no address"),
-        ("[spamd]\nworkers = true", "[spamd] workers must be a whole number from 1 to 1024, not True"),
-        ("[spamd]\nmax_bytes = 0", "[spamd] max_bytes must be a whole number from 1 to 1073741824, not 0"),
-        ("[spamd]\ntimeout = 0.5", "[spamd] timeout must be a whole number from 1 to 3600, not 0.5"),
+        ("[serve]\nworkers = true", "[serve] workers must be a whole number from 1 to 1024, not True"),
+        ("[serve]\nmax_bytes = 0", "[serve] max_bytes must be a whole number from 1 to 1073741824, not 0"),
+        ("[milter]\nreject = 5", "[milter] reject must say what it costs for each label, such as { ham = 1000, spam"),
+        ("[milter]\nquarantine = { ham = 5 }", "[milter] quarantine must say what it costs for each label"),
+        ("[milter]\nreject = { ham = 5, spam = true }", "[milter] reject must say what it costs for each label"),
+        ("[milter]\ncheck_authenticated = 1", "[milter] check_authenticated must be true or false, not 1"),
+        ("[serve]\ntimeout = 0.5", "[serve] timeout must be a whole number from 1 to 3600, not 0.5"),
     ],
 )
 def test_what_the_daemon_cannot_do_is_refused_with_section_and_key(text, said):
@@ -115,8 +125,8 @@ def test_what_the_daemon_cannot_do_is_refused_with_section_and_key(text, said):
 
 def test_every_setting_of_the_daemon_is_documented_with_its_default():
     documented = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
-    for each in fields(Serving):
-        default = (
-            each.default if isinstance(each.default, int) else {"listen": "", "workers": "one per core"}[each.name]
-        )
-        assert f"| `{each.name}` | {default}".rstrip() in documented
+    defaults = {"workers": "one per core"} | {key: str(getattr(Serving(), key)) for key in MOST if key != "workers"}
+    defaults |= {"reject": "never", "quarantine": "never", "check_authenticated": "false"}
+    for key, default in defaults.items():
+        assert f"| `{key}` | {default} |" in documented
+    assert Policy() == Policy(reject=None, quarantine=None, checks_authenticated=False)

@@ -5,13 +5,33 @@ from typing import Final
 
 from priory.message import envelope_end
 from priory.message.mime import header_end
+from priory.points import rating_of
 from priory.verdict import Verdict
 
-_OURS: Final = re.compile(rb"^X-Priory-[^\n]*\n?(?:[ \t][^\n]*\n?)*", re.MULTILINE | re.IGNORECASE)
+#: How the names of fields begin, in lower case, that only a filter may have written.
+OURS: Final = (b"x-priory-", b"x-spam-")
+_OURS: Final = re.compile(
+    rb"^(?:%s)[^\n]*\n?(?:[ \t][^\n]*\n?)*" % b"|".join(map(re.escape, OURS)), re.MULTILINE | re.IGNORECASE
+)
+
+
+def fields(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return the fields that carry a verdict, ours and those that recipes made for SpamAssassin look at.
+
+    Long values are folded, with bare line feeds.
+    """
+    rating = rating_of(verdict)
+    spam, flag = ("Yes", "YES") if rating.is_spam else ("No", "NO")
+    status = f"{spam}, score={rating.points:.1f} required={rating.threshold:.1f}"
+    ours = [
+        (name, value.replace("; ", ";\n\t") if name.endswith("Evidence") else value)
+        for name, value in verdict.headers()
+    ]
+    return [*ours, ("X-Spam-Flag", flag), ("X-Spam-Status", status)]
 
 
 def marked(raw: bytes, verdict: Verdict) -> bytes:
-    """Return the message with this verdict's headers, and no others of ours."""
+    """Return the message with the fields of this verdict, and of no other."""
     head, end, _ = _marked(raw, verdict)
     return head + raw[end:]
 
@@ -27,9 +47,5 @@ def _marked(raw: bytes, verdict: Verdict) -> tuple[bytes, int, int]:
     start = envelope_end(raw)
     end, body = header_end(raw, start, len(raw))
     line_end = b"\r\n" if raw[start:end].endswith(b"\r\n") else b"\n"
-    fold = b";" + line_end + b"\t"
-    ours = b"".join(
-        f"{name}: {value}".encode("ascii").replace(b"; ", fold if name.endswith("Evidence") else b"; ") + line_end
-        for name, value in verdict.headers()
-    )
-    return raw[:start] + ours + _OURS.sub(b"", raw[start:end]), end, body
+    lines = "".join(f"{name}: {value}\n" for name, value in fields(verdict)).encode("ascii").replace(b"\n", line_end)
+    return raw[:start] + lines + _OURS.sub(b"", raw[start:end]), end, body

@@ -13,13 +13,15 @@ from priory.cli.app import app
 
 def test_filter_adds_headers_and_removes_forged_ones(inbox: Path, home: Path):
     raw = next((inbox / "unseen" / "spam").iterdir()).read_bytes()
-    forged = b"X-Priory-Verdict: ham; spam=0.0001\n\tfolded\nx-priory-evidence: none\n" + raw
+    forged = b"X-Priory-Verdict: ham; spam=0.0001\n\tfolded\nx-priory-evidence: none\nX-Spam-Flag: NO\n" + raw
     clean, marked = priory("filter", home=home, stdin=raw), priory("filter", home=home, stdin=forged)
     assert clean.stdout == marked.stdout
     assert clean.stdout.endswith(raw)
     head = clean.stdout[: -len(raw)].decode("ascii")
     fields = (r"Verdict: \w+; spam=\d\.\d+\n", r"Log-Odds: .*\n", r"Evidence: (.*\n\t)*.*\n")
-    assert re.fullmatch("".join(f"X-Priory-{field}" for field in fields), head)
+    ours = "".join(f"X-Priory-{field}" for field in fields)
+    theirs = r"X-Spam-Flag: (?:YES|NO)\nX-Spam-Status: (?:Yes|No), score=\d+\.\d required=5\.0\n"
+    assert re.fullmatch(ours + theirs, head)
 
 
 def test_filter_keeps_line_ends_and_the_envelope(home: Path):

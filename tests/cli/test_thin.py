@@ -174,7 +174,7 @@ def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path,
 def test_a_daemon_that_is_killed_while_it_is_asked_loses_no_message(home: Path):
     raw = MAIL[-1].raw
     expected = run("filter", raw=raw, home=home)
-    with serving(home, "[spamd]\nworkers = 1\n") as daemon:
+    with serving(home, "[serve]\nworkers = 1\n") as daemon:
         (worker,) = daemon.workers
         os.kill(worker, signal.SIGSTOP)
         environment = {**os.environ, "PRIORY_HOME": str(home)}

@@ -9,7 +9,8 @@ import pytest
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.filter import Filter, Options
-from priory.server.answers import answer, rating_of, report, spam_label, tell
+from priory.points import rating_of
+from priory.server.answers import answer, report, tell
 from priory.wire.spamd import Refused, Request
 
 THREE = Costs(("ham", "spam", "newsletter"), ((0, 10, 3), (100, 0, 50), (20, 5, 0)))
@@ -26,7 +27,7 @@ def test_five_points_are_spam_and_nothing_else(filter_: Filter, mail: list[Drawn
     said = set()
     for drawn in mail:
         verdict = filter_.check(drawn.raw)
-        rating = rating_of(verdict, "spam")
+        rating = rating_of(verdict)
         assert rating.is_spam == (verdict.label == "spam") == (rating.points >= rating.threshold == 5.0)
         assert rating.points == pytest.approx(5 + verdict.log_odds - math.log(0.96 / 0.04), abs=0.11)
         said.add(verdict.label)
@@ -45,14 +46,14 @@ def test_with_three_labels_points_agree_with_what_is_said(tmp_path: Path, mail: 
     with Filter.open(tmp_path, Options(costs=THREE)) as filter_:
         for i, drawn in enumerate(mail):
             filter_.learn(drawn.raw, "newsletter" if i % 5 == 0 else drawn.label)
-        ratings = [(filter_.check(drawn.raw).label, rating_of(filter_.check(drawn.raw), "spam")) for drawn in mail]
+        ratings = [(filter_.check(drawn.raw).label, rating_of(filter_.check(drawn.raw))) for drawn in mail]
     assert all((label == "spam") == rating.is_spam == (rating.points >= 5) for label, rating in ratings)
     assert {rating.is_spam for _, rating in ratings} == {True, False}
 
 
 def test_the_report_adds_up(filter_: Filter, mail: list[Drawn]):
     verdict = filter_.check(mail[0].raw)
-    text = report(verdict, rating_of(verdict, "spam"))
+    text = report(verdict, rating_of(verdict))
     sums = [float(line.split()[0]) for line in text.split("\n\n")[1].splitlines()]
     assert sum(sums[:-1]) == pytest.approx(sums[-1], abs=0.0005 * len(sums))
     assert sums[-1] == pytest.approx(verdict.log_odds, abs=0.0005)
@@ -94,8 +95,6 @@ def test_telling_learns_turns_round_and_forgets_for_each_user(filter_: Filter):
 
 
 def test_ham_and_spam_mean_labels_of_any_name(tmp_path: Path):
-    assert spam_label(("good", "junk")) == "junk"
-    assert spam_label(("ham", "news", "spam")) == "spam"
     with Filter.open(tmp_path, Options(costs=Costs(("Good", "junk")))) as filter_:
         for message_class, label in (("spam", "junk"), ("ham", "Good"), ("junk", "junk"), ("good", "Good")):
             tell(Request("TELL", 5, message_class=message_class, set_local=True, body=RAW), filter_)

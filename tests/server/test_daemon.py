@@ -76,9 +76,9 @@ def test_a_home_that_is_not_there_is_not_made(tmp_path: Path):
 
 
 def test_a_wrong_configuration_is_refused_with_file_section_and_key(home: Path):
-    (home / "priory.toml").write_text("[spamd]\nworkers = 0\n")
+    (home / "priory.toml").write_text("[serve]\nworkers = 0\n")
     said = refused(home)
-    assert said == f"priory: {home}/priory.toml: [spamd] workers must be a whole number from 1 to 1024, not 0\n"
+    assert said == f"priory: {home}/priory.toml: [serve] workers must be a whole number from 1 to 1024, not 0\n"
 
 
 def test_a_filter_that_cannot_be_opened_ends_the_daemon(tmp_path: Path):
@@ -112,7 +112,7 @@ def test_a_port_that_cannot_be_had_is_named(home: Path):
 
 
 def test_a_worker_that_is_killed_is_replaced(home: Path):
-    with serving(home, "[spamd]\nworkers = 2\n") as daemon:
+    with serving(home, "[serve]\nworkers = 2\n") as daemon:
         before = daemon.workers
         for process in before:
             os.kill(process, signal.SIGKILL)
@@ -139,10 +139,10 @@ def test_a_stop_under_load_loses_nothing(home: Path, mail: list[Drawn]):
 
 
 def test_a_reload_under_load_refuses_nobody(home: Path, mail: list[Drawn]):
-    with serving(home, "[spamd]\nworkers = 2\n") as daemon, under_load(daemon, mail[0].raw) as outcomes:
+    with serving(home, "[serve]\nworkers = 2\n") as daemon, under_load(daemon, mail[0].raw) as outcomes:
         for n_workers in (3, 1, 2):
             before = daemon.workers
-            (home / "priory.toml").write_text(f"[spamd]\nworkers = {n_workers}\n")
+            (home / "priory.toml").write_text(f"[serve]\nworkers = {n_workers}\n")
             daemon.reload()
             wait_until(lambda: len(daemon.workers) == n_workers and not set(daemon.workers) & set(before))  # noqa: B023
             n_before = outcomes.count("answered")
@@ -168,7 +168,7 @@ def test_a_reload_moves_the_listeners_and_reads_the_costs(home: Path, mail: list
 
 
 @pytest.mark.parametrize(
-    "config", ["[spamd]\nwrkers = 3\n", 'labels = ["spam", "ham"]\n', "[spamd]\nlisten = '/no/x'\n"]
+    "config", ["[serve]\nwrkers = 3\n", 'labels = ["spam", "ham"]\n', "[spamd]\nlisten = '/no/x'\n"]
 )
 def test_a_reload_that_cannot_be_changes_nothing(home: Path, config: str):
     with serving(home) as daemon:
@@ -192,7 +192,7 @@ def test_systemd_is_told(home: Path, tmp_path: Path):
 
 
 def test_clients_who_are_slow_or_silent_keep_nobody_waiting(home: Path, mail: list[Drawn]):
-    config = "[spamd]\nmax_connections = 8\nworkers = 2\n"
+    config = "[serve]\nmax_connections = 8\nworkers = 2\n"
     with serving(home, config) as daemon:
         silent = [connected(daemon.socket) for _ in range(20)]
         for client in silent[::2]:
@@ -205,7 +205,7 @@ def test_clients_who_are_slow_or_silent_keep_nobody_waiting(home: Path, mail: li
 
 
 def test_a_request_that_does_not_come_in_time_is_refused(home: Path):
-    with serving(home, "[spamd]\ntimeout = 1\n") as daemon, connected(daemon.socket) as client:
+    with serving(home, "[serve]\ntimeout = 1\n") as daemon, connected(daemon.socket) as client:
         client.sendall(b"CHECK SPAMC/1.5\r\n")
         assert client.recv(1000) == b"SPAMD/1.0 79 Timeout: (the request did not come in time)\r\n"
         assert client.recv(1000) == b""
@@ -213,7 +213,7 @@ def test_a_request_that_does_not_come_in_time_is_refused(home: Path):
 
 def test_what_is_too_large_or_nonsense_is_refused_and_the_next_is_answered(home: Path):
     too_big = b"SPAMD/1.0 98 Message too big: at most 50000 bytes are taken\r\n"
-    with serving(home, "[spamd]\nmax_bytes = 50_000\n") as daemon:
+    with serving(home, "[serve]\nmax_bytes = 50_000\n") as daemon:
         assert daemon.ask(b"CHECK SPAMC/1.5\r\nContent-length: 50001\r\n\r\n") == too_big
         assert daemon.ask(request("CHECK", bytes(2_000_000)), is_end=True) == too_big  # also to one who goes on sending
         assert daemon.ask(b"CHECK SPAMC/1.5\r\n\r\n" + bytes(60_000), is_end=True) == too_big
@@ -225,7 +225,7 @@ def test_what_is_too_large_or_nonsense_is_refused_and_the_next_is_answered(home:
 
 
 def test_an_error_inside_is_answered_and_logged_and_the_next_is_answered(home: Path, mail: list[Drawn]):
-    with serving(home, "[spamd]\nworkers = 1\n") as daemon:
+    with serving(home, "[serve]\nworkers = 1\n") as daemon:
         (home / "journal.sqlite").rename(home / "elsewhere")
         (home / "journal.sqlite").write_bytes(b"this is no journal")
         answer = daemon.ask(request("TELL", mail[0].raw, "Message-class: ham", "Set: local"))

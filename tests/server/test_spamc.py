@@ -16,7 +16,7 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture
 def daemon(home: Path) -> Iterator[Daemon]:
-    with serving(home, '[spamd]\nlisten = "127.0.0.1:0"\nmax_bytes = 100_000\n') as running:
+    with serving(home, '[spamd]\nlisten = "127.0.0.1:0"\n[serve]\nmax_bytes = 100_000\n') as running:
         yield running
 
 

@@ -1,26 +1,13 @@
-"""What the daemon says to clients made for SpamAssassin, in their terms.
+"""What the daemon says to clients made for SpamAssassin, in their terms (`priory.points`)."""
 
-SpamAssassin gives points and calls spam what has 5.0 or more. Priory's points are its log-odds, shifted so that 5.0 is
-where it says spam:
-
-    points = 5 + log-odds − ln(t / (1 − t))
-
-with t the probability from which on the costs say spam (0.96 unless they are set otherwise, so 5.0 points are log-odds
-of 3.18). A point more multiplies the odds by e, wherever it comes from; points are a sum, as the log-odds are. The last
-digit is rounded so that 5.0 and more is spam, and nothing else; *unsure* is not. With more than two labels what is said
-depends on all probabilities, not only on that of spam: t is then 1/2, and points stop short of 5.0, or at it. While too
-little has been learned, a message has 0.0 points.
-"""
-
-import math
 from typing import Final
 
 from priory.filter import Filter
 from priory.marking import marked, marked_head
+from priory.points import rating_of, spam_label
 from priory.verdict import Verdict, by_kind, digits, is_readable, printable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
 
-THRESHOLD: Final = 5.0
 _MOST_EVIDENCE: Final = 15
 
 
@@ -30,7 +17,7 @@ def answer(request: Request, filter_: Filter) -> tuple[bytes, str]:
         return (PONG if request.verb == "PING" else b""), "none"
     verdict = filter_.check(request.body)
     labels = filter_.options.labels
-    rating = rating_of(verdict, spam_label(labels))
+    rating = rating_of(verdict)
     extra = [("Labels", str(len(labels)))] if request.verb == "HEADERS" else []
     return rated(request, rating, _body(request, verdict, rating), extra), verdict.label
 
@@ -44,21 +31,6 @@ def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:
         was = filter_.forget(request.body, request.user)
         return told(did_set=False, did_remove=was is not None), "forgotten" if was else "unknown"
     return told(did_set=False, did_remove=False), "nothing"
-
-
-def spam_label(labels: tuple[str, ...]) -> str:
-    """Return the label that is spam: the one of that name, or else the second."""
-    return "spam" if "spam" in labels else labels[1]
-
-
-def rating_of(verdict: Verdict, spam: str) -> Rating:
-    """Return a verdict in points."""
-    is_spam = verdict.label == spam
-    if verdict.reason:
-        return Rating(is_spam, 0.0, THRESHOLD)
-    t = min(max(verdict.thresholds.get(spam, 0.5), 1e-9), 1 - 1e-9)
-    points = round(THRESHOLD + verdict.claims[spam].log_odds - math.log(t / (1 - t)), 1)
-    return Rating(is_spam, max(points, THRESHOLD) if is_spam else min(points, THRESHOLD - 0.1), THRESHOLD)
 
 
 def symbols(verdict: Verdict) -> str:

@@ -18,10 +18,11 @@ class ListenError(Exception):
 
 
 class Listener:
-    """One address and its sockets: a name may stand for several."""
+    """One address, what is spoken there, and its sockets: a name may stand for several."""
 
-    def __init__(self, address: str, *, private: bool = False) -> None:
+    def __init__(self, address: str, protocol: str, *, private: bool = False) -> None:
         self.address = address
+        self.protocol = protocol
         try:
             there = host_and_port(address)
             self.sockets = [_at_path(address, private=private)] if there is None else _at_port(*there)

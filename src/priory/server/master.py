@@ -17,11 +17,12 @@ from typing import Final
 
 from priory.filter import Options
 from priory.forking import forked
+from priory.server.connection import DRAIN_S
 from priory.server.listeners import Listener
 from priory.server.log import log
 from priory.server.notify import notify
 from priory.server.options import Serving
-from priory.server.worker import DRAIN_S, work
+from priory.server.worker import work
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _AGAIN_S: Final = 1.0  # after a worker could not start
@@ -38,9 +39,9 @@ class Crew:
         self.workers: dict[int, int] = {}  #: by process, the pipe on which it says that it is ready; -1 if it did
 
     @property
-    def sockets(self) -> list[socket.socket]:
-        """All that its workers take connections from."""
-        return [each for listener in self.listeners for each in listener.sockets]
+    def sockets(self) -> dict[socket.socket, str]:
+        """All that its workers take connections from, and what is spoken there."""
+        return {each: listener.protocol for listener in self.listeners for each in listener.sockets}
 
     @property
     def is_ready(self) -> bool:
@@ -68,8 +69,9 @@ class Master:
         self._next = Crew(options, serving, self._listening(serving, []))
         with _handled(self._waking):
             log("starting", home=self._home, workers=serving.workers)
-            for name in (name for listener in self._next.listeners for name in listener.names):
-                log("listening", on=name)
+            for listener in self._next.listeners:
+                for name in listener.names:
+                    log("listening", on=name, protocol=listener.protocol)
             self._complete(self._next)
             while self._status is None:
                 self._wait()
@@ -208,13 +210,14 @@ class Master:
 
     def _listening(self, serving: Serving, bound: list[Listener]) -> list[Listener]:
         """Bind what is to be listened on; what is bound already stays as it is."""
-        there = {listener.address: listener for listener in bound}
+        there = {(listener.address, listener.protocol): listener for listener in bound}
         ours = str(self._home / "socket")
+        wanted = [(address, "spamd") for address in (ours, *serving.spamd)]
+        wanted += [(address, "milter") for address in serving.milter]
         listeners: list[Listener] = []
         try:
-            for address in dict.fromkeys((ours, *serving.listen)):
-                listener = there.get(address) or Listener(address, private=address == ours)
-                listeners.append(listener)
+            for place in dict.fromkeys(wanted):
+                listeners.append(there.get(place) or Listener(*place, private=place[0] == ours))  # noqa: PERF401
         except Exception:
             for listener in listeners:
                 if listener not in bound:

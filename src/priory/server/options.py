@@ -1,14 +1,26 @@
 """What can be set about the daemon."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What may be done with spam beside marking it, and what that costs for each label that could be the true one."""
+
+    reject: Mapping[str, float] | None = None
+    quarantine: Mapping[str, float] | None = None
+    checks_authenticated: bool = False  #: also mail of users who have logged in to send it
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
     """Where the daemon listens beside its home's socket, with how many processes, and what it takes from clients."""
 
-    listen: tuple[str, ...] = ()  #: each a path, or host:port
+    spamd: tuple[str, ...] = ()  #: addresses, each a path or host:port
+    milter: tuple[str, ...] = ()
+    policy: Policy = field(default_factory=Policy)
     workers: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     max_connections: int = 256
     max_bytes: int = 10 * 1024 * 1024

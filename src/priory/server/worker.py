@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fcntl import LOCK_EX, flock
@@ -24,19 +24,20 @@ import priory.evidence  # noqa: F401 - which is loaded when it is needed: here i
 from priory.filter import Filter, Options
 from priory.journal import JournalError
 from priory.server.answers import answer, tell
-from priory.server.connection import LINGER_S, Connection, Stage
+from priory.server.connection import Connection, Stage
 from priory.server.listeners import BACKLOG
 from priory.server.log import log
+from priory.server.milter import MilterConnection
 from priory.server.options import Serving
+from priory.server.spamd import SpamdConnection
 from priory.wire.spamd import Request
 
 SWEEP_S: Final = 0.5
-DRAIN_S: Final = 5.0  #: for requests that have not come whole when the worker is told to stop
 SLOW_S: Final = 1.0  #: a client that has taken longer to send its request goes first if there are too many
 
 
 def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
-    home: Path, options: Options, serving: Serving, listeners: Sequence[socket.socket], ready: int, alive: int
+    home: Path, options: Options, serving: Serving, listeners: Mapping[socket.socket, str], ready: int, alive: int
 ) -> None:
     """Answer clients until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     try:
@@ -48,7 +49,7 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
 
 
 class _Worker:
-    def __init__(self, filter_: Filter, serving: Serving, listeners: Sequence[socket.socket]) -> None:
+    def __init__(self, filter_: Filter, serving: Serving, listeners: Mapping[socket.socket, str]) -> None:
         self._filter = filter_
         self._learner = _Learner(filter_.home, filter_.options)
         self._serving = serving
@@ -119,7 +120,7 @@ class _Worker:
             self._accept_no_more()
             return False
         client.setblocking(False)
-        connection = Connection(self._serving.max_bytes, self._answering, self._gone)
+        connection = self._connection(self._listeners[listener])
         self._connections[connection] = None
         begun = asyncio.get_running_loop().connect_accepted_socket(lambda: connection, client)
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
@@ -128,6 +129,12 @@ class _Worker:
         if len(self._connections) >= self._most:
             self._accept_no_more()
         return True
+
+    def _connection(self, protocol: str) -> Connection:
+        most_bytes = self._serving.max_bytes
+        if protocol == "milter":
+            return MilterConnection(most_bytes, self._filter, self._serving.policy, self._gone)
+        return SpamdConnection(most_bytes, self._answering, self._gone)
 
     def _begun(self, connection: Connection, task: "asyncio.Task[object]") -> None:
         self._beginning.discard(task)
@@ -139,19 +146,13 @@ class _Worker:
 
     def _sweep(self) -> None:
         """Let go of who takes too long, and of the slowest if there are too many."""
-        now = time.monotonic()
-        patience = {
-            Stage.RECEIVING: min(self._serving.timeout, DRAIN_S) if self._is_stopping else self._serving.timeout,
-            Stage.WORKING: float("inf"),
-            Stage.SENDING: self._serving.timeout,
-            Stage.LINGERING: LINGER_S,
-        }
+        now, timeout = time.monotonic(), self._serving.timeout
         for connection in list(self._connections):
-            if now - connection.since > patience[connection.stage]:
+            if now - connection.since > connection.patience(timeout, is_stopping=self._is_stopping):
                 connection.expire()
         if len(self._connections) >= self._most:
-            slow = [c for c in self._connections if c.stage is Stage.RECEIVING and now - c.since > SLOW_S]
-            for connection in slow[: max(1, self._most // 4)]:
+            here = [c for c in self._connections if c.makes_way and c.stage is Stage.RECEIVING]
+            for connection in [c for c in here if now - c.since > SLOW_S][: max(1, self._most // 4)]:
                 connection.expire()
         self._accept_more()
 

@@ -1,0 +1,10 @@
+# Runs when a message is moved or copied out of Junk: it is ham, unless it was thrown away.
+require ["environment", "imapsieve", "variables", "vnd.dovecot.pipe", "copy"];
+
+if environment :matches "imap.mailbox" ["Trash", "Trash/*", "Deleted", "Deleted Items", "Deleted Messages", "INBOX.Trash"] {
+  stop;
+}
+if environment :matches "imap.user" "*" {
+  set "user" "${1}";
+}
+pipe :copy "priory-learn" ["ham", "${user}"];

@@ -1,0 +1,7 @@
+# Runs when a message is moved or copied into Junk: it is spam.
+require ["environment", "imapsieve", "variables", "vnd.dovecot.pipe", "copy"];
+
+if environment :matches "imap.user" "*" {
+  set "user" "${1}";
+}
+pipe :copy "priory-learn" ["spam", "${user}"];

@@ -1,0 +1,67 @@
+"""The configuration file: TOML in, options out, read once and passed down as values.
+
+A home may hold a `priory.toml`:
+
+    labels = ["ham", "spam"]
+
+    [costs]                    # what a mistake costs: what is said = { what is true = cost }
+    spam = { ham = 100 }
+    ham = { spam = 10 }
+    unsure = 4
+
+    [features]                 # kinds of features to switch on or off
+    triple = true
+
+    [patterns]                 # your own regular expressions (RE2), each a feature
+    my-name = '(?i)dear ada'
+
+    [serve]                    # the daemon, `priory serve`
+    workers = 4
+
+    [spamd]                    # where it speaks as SpamAssassin's does
+    listen = "127.0.0.1:783"
+
+    [milter]                   # where it speaks to Postfix and Sendmail
+    listen = "127.0.0.1:7357"
+    reject = { ham = 1000, spam = -1 }
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from priory.config.filtering import parse
+from priory.config.tables import ConfigError
+from priory.filter import Options
+
+if TYPE_CHECKING:
+    from priory.server.options import Serving
+
+__all__ = ["ConfigError", "load", "load_serving", "parse"]
+
+Thing = TypeVar("Thing")
+
+
+def load(path: Path) -> Options:
+    """Return the options in a file; without a file, the defaults."""
+    return _loaded(path, parse)
+
+
+def load_serving(path: Path) -> "Serving":
+    """Return what a file says about the daemon; without a file, the defaults."""
+    from priory.config.serving import parse_serving  # noqa: PLC0415 - a quick start for all but the daemon
+
+    return _loaded(path, parse_serving)
+
+
+def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from None
+    try:
+        return parse(text)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None

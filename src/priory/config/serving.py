@@ -1,0 +1,69 @@
+"""What a configuration says about the daemon."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from priory.config.tables import ConfigError, given, is_number, labels_of, refuse_unknown, table
+from priory.server.options import Policy, Serving, host_and_port
+
+#: What each number of [serve] can be at most.
+MOST: Final = {"workers": 1024, "max_connections": 100_000, "max_bytes": 1 << 30, "timeout": 3600}
+
+
+def parse_serving(text: str) -> Serving:
+    """Return what a configuration says about the daemon.
+
+    >>> parse_serving('[spamd]\\nlisten = "127.0.0.1:783"').spamd
+    ('127.0.0.1:783',)
+    """
+    every = given(text)
+    serve, spamd, milter = (table(every, section) for section in ("serve", "spamd", "milter"))
+    refuse_unknown(serve, MOST, "[serve] ")
+    refuse_unknown(spamd, ("listen",), "[spamd] ")
+    refuse_unknown(milter, ("listen", "reject", "quarantine", "check_authenticated"), "[milter] ")
+    usual = Serving()
+    return Serving(
+        spamd=_addresses("spamd", spamd.get("listen", [])),
+        milter=_addresses("milter", milter.get("listen", [])),
+        policy=_policy(milter, labels_of(every)),
+        **{key: _number(key, serve.get(key, getattr(usual, key))) for key in MOST},
+    )
+
+
+def _policy(given: Mapping[str, Any], labels: tuple[str, ...]) -> Policy:
+    checks = given.get("check_authenticated", False)
+    if not isinstance(checks, bool):
+        raise ConfigError(f"[milter] check_authenticated must be true or false, not {checks!r}")
+    actions = {key: _prices(key, given[key], labels) for key in ("reject", "quarantine") if key in given}
+    return Policy(**actions, checks_authenticated=checks)
+
+
+def _prices(action: str, given: Any, labels: tuple[str, ...]) -> dict[str, float]:
+    """What an action costs, or saves, by the label that is true."""
+    if not (isinstance(given, dict) and set(given) == set(labels) and all(map(is_number, given.values()))):
+        example = ", ".join(f"{label} = {1000 if label == labels[0] else -1}" for label in labels)
+        raise ConfigError(
+            f"[milter] {action} must say what it costs for each label, such as {{ {example} }}, not {given!r}"
+        )
+    return given
+
+
+def _addresses(section: str, given: Any) -> tuple[str, ...]:
+    several = [given] if isinstance(given, str) else given
+    if not isinstance(several, list):
+        raise ConfigError(
+            f'[{section}] listen must be an address or a list of them, such as "127.0.0.1:783", not {given!r}'
+        )
+    for each in several:
+        if not (isinstance(each, str) and (each.startswith("/") or host_and_port(each))):
+            raise ConfigError(
+                f'[{section}] listen: {each!r} is no address; use host:port, such as "127.0.0.1:783" or "[::1]:783", '
+                "or the full path of a socket"
+            )
+    return tuple(several)
+
+
+def _number(key: str, given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST[key]:
+        raise ConfigError(f"[serve] {key} must be a whole number from 1 to {MOST[key]}, not {given!r}")
+    return given

@@ -1,0 +1,99 @@
+"""A mail server that asks about each message while it arrives, and does with it what the verdict and the costs say.
+
+Whatever goes wrong here, the message goes on: at worst it is marked as not checked.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from priory.filter import Filter
+from priory.marking import OURS, fields
+from priory.points import spam_label
+from priory.server.connection import DRAIN_S, Connection, Stage, log_error
+from priory.server.log import log
+from priory.server.options import Policy
+from priory.verdict import Verdict, digits
+from priory.wire.milter import ACCEPT, CONTINUE, Begun, BrokenError, Message, Milter, rejected
+
+UNCHECKED: Final = [("X-Priory-Verdict", "unchecked")]
+_PATIENCE_S: Final = 3600.0  # a mail server keeps a connection as long as somebody talks to it
+
+
+def action(policy: Policy, verdict: Verdict) -> str:
+    """Return what is cheapest for a message: if it is spam, to *mark*, *quarantine* or *reject* it; else to mark it."""
+    if verdict.label != spam_label(verdict.claims):
+        return "mark"
+    costs = {"mark": verdict.expected_costs[verdict.label]}
+    for name, given in (("quarantine", policy.quarantine), ("reject", policy.reject)):
+        if given is not None:
+            costs[name] = sum(claim.probability * given[label] for label, claim in verdict.claims.items())
+    return min(costs, key=lambda name: costs[name])
+
+
+class MilterConnection(Connection):
+    """A connection of a mail server, with any number of messages."""
+
+    makes_way = False
+
+    def __init__(self, most_bytes: int, filter_: Filter, policy: Policy, gone: Callable[[Connection], None]) -> None:
+        super().__init__(gone)
+        self._milter = Milter(most_bytes)
+        self._filter = filter_
+        self._policy = policy
+
+    def patience(self, timeout: float, *, is_stopping: bool) -> float:  # noqa: ARG002 - the server has a limit, too
+        """Return how many seconds a server may be silent."""
+        return DRAIN_S if is_stopping else _PATIENCE_S
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the server has sent, and answer it."""
+        self._reach(Stage.RECEIVING)
+        try:
+            answer, decision = self._milter.receive(data)
+            while decision is not None:
+                self._write(answer + self._decided(decision))
+                answer, decision = self._milter.receive(b"")
+        except BrokenError as error:
+            log("refused", why=repr(str(error)))
+            self._close()
+            return
+        self._write(answer)
+        if self._milter.is_over:
+            self._close()
+
+    def _decided(self, decision: Begun | Message) -> bytes:
+        if isinstance(decision, Message):
+            return self._answer(decision)
+        is_known = bool(decision.macros.get("auth_authen")) and not self._policy.checks_authenticated
+        return ACCEPT if is_known else CONTINUE
+
+    def _answer(self, message: Message) -> bytes:
+        start, raw, queue = time.monotonic(), message.raw, _plain(message.macros.get("i", ""))
+        forged = self._milter.removed(name for name in message.names if name.startswith(OURS))
+        try:
+            verdict = self._filter.check(raw)
+            done, answer = self._done(verdict)
+            said = verdict.label
+        except Exception as error:  # noqa: BLE001 - mail flows, whatever is wrong with us
+            log_error(error, queue=queue, bytes=len(raw))
+            done, answer, said = "mark", self._milter.inserted(UNCHECKED) + CONTINUE, "unchecked"
+        us = round((time.monotonic() - start) * 1e6)
+        log("message", queue=queue, bytes=len(raw), verdict=said, action=done, us=us)
+        return forged + answer
+
+    def _done(self, verdict: Verdict) -> tuple[str, bytes]:
+        """Return what is done with a message, and how the server is told."""
+        what = action(self._policy, verdict)
+        probability = digits(verdict.probability)
+        if what == "reject":
+            return what, rejected(f"taken for spam with probability {probability}")
+        marks = self._milter.inserted(fields(verdict))
+        if what == "quarantine":
+            marks += self._milter.quarantined(f"priory: {verdict.label} with probability {probability}")
+        return what, marks + CONTINUE
+
+
+def _plain(number: str) -> str:
+    """A queue's number as it may stand in a log."""
+    return "".join(filter(str.isalnum, number))[:40]

@@ -1,0 +1,94 @@
+"""A client made for SpamAssassin: its request comes in pieces, its answer goes out, and that is all."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from priory.server.connection import Connection, Stage, log_error
+from priory.server.log import log
+from priory.wire.spamd import EX_SOFTWARE, EX_TIMEOUT, Incoming, Refused, Request
+
+#: What answers a request: now, or later where that takes longer.
+Answering: TypeAlias = Callable[[Request], "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]"]
+
+
+class SpamdConnection(Connection):
+    """A connection with one request."""
+
+    def __init__(self, most_bytes: int, answering: Answering, gone: Callable[[Connection], None]) -> None:
+        super().__init__(gone)
+        self._incoming = Incoming(most_bytes)
+        self._answering = answering
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of the request; what comes after it is dropped."""
+        if self.stage is Stage.RECEIVING:
+            try:
+                request = self._incoming.receive(data)
+            except Refused as refused:
+                self._refuse(refused)
+            else:
+                if request is not None:
+                    self._answer(request)
+
+    def eof_received(self) -> bool:
+        """The client sends no more, but may wait for its answer."""
+        if self.stage is Stage.LINGERING:
+            return False
+        if self.stage is Stage.RECEIVING:
+            try:
+                request = self._incoming.finish()
+            except Refused as refused:
+                self._refuse(refused)
+                return False
+            self._answer(request)
+        return True
+
+    def expire(self) -> None:
+        """Let go of a client that takes too long."""
+        if self.stage is Stage.RECEIVING and self._transport is not None:
+            self._refuse(Refused(EX_TIMEOUT, "Timeout: (the request did not come in time)"))
+            self._close()
+        else:
+            super().expire()
+
+    def _answer(self, request: Request) -> None:
+        self._reach(Stage.WORKING)
+        try:
+            answer = self._answering(request)
+        except Exception as error:  # noqa: BLE001 - a request that fails is one request
+            self._fail(request, error)
+            return
+        if isinstance(answer, tuple):
+            self._send(request, *answer)
+        else:
+            answer.add_done_callback(lambda done: self._came_later(request, done))
+
+    def _came_later(self, request: Request, done: "asyncio.Future[tuple[bytes, str]]") -> None:
+        error = done.exception()
+        if isinstance(error, Exception):
+            self._fail(request, error)
+        else:
+            self._send(request, *done.result())
+
+    def _send(self, request: Request, answer: bytes, said: str) -> None:
+        us = round((time.monotonic() - self.since) * 1e6)
+        log("request", verb=request.verb, bytes=len(request.body), verdict=said, us=us)
+        self._reach(Stage.SENDING)
+        self._write(answer)
+        self._close()
+
+    def _fail(self, request: Request, error: Exception) -> None:
+        if not isinstance(error, Refused):
+            log_error(error, verb=request.verb, bytes=len(request.body))
+            error = Refused(EX_SOFTWARE, "Internal software error: the log of the daemon says more")
+        self._refuse(error)
+
+    def _refuse(self, refused: Refused) -> None:
+        """Say why, and give the client time to read it: to close while it sends would throw away what it was told."""
+        log("refused", why=repr(str(refused)))
+        self._reach(Stage.LINGERING)
+        self._write(refused.answer)
+        if self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()

@@ -1,0 +1,274 @@
+r"""The protocol in which Postfix and Sendmail ask a milter about mail while it arrives, versions 2 to 6.
+
+A packet is its length in four bytes, a letter that says what it is, and its data. The mail server sends what happens to
+a message step by step, and waits after each step for an answer, unless both agreed at the beginning that it need not.
+All of this is one table: which step may come in which state, and which state follows.
+
+    server                              milter
+    O version, actions, steps           O version, actions, steps        what both can is agreed upon
+    D macros, M sender                  c                                a message begins: go on
+    R recipient, L field …              (nothing: agreed)
+    B some of the body …                c, or s: no more, please
+    E                                   i m q … then a, c or y           insert, change, quarantine; then the decision
+    A                                                                    the message is given up; the connection stays
+    Q                                                                    the connection ends
+
+>>> milter = Milter(most_bytes=1000)
+>>> offer = packet("O", (6).to_bytes(4) + (0x1FF).to_bytes(4) + (0x1FFFFF).to_bytes(4))
+>>> answer, _ = milter.receive(offer)
+>>> answer[4:5]
+b'O'
+>>> milter.receive(packet("D", b"Mi\x004XyZ\x00") + packet("M", b"<ann@mail.example>\x00"))[1]
+Begun(macros={'i': '4XyZ'})
+>>> milter.receive(packet("L", b"Subject\x00 lunch?\x00") + packet("B", b"At noon.\r\n"))
+(b'\x00\x00\x00\x01c', None)
+>>> _, message = milter.receive(packet("E"))
+>>> message.raw
+b'Subject: lunch?\n\nAt noon.\n'
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+VERSION: Final = 6
+LONGEST_PACKET: Final = 1024 * 1024  #: servers send bodies in pieces of 64 kB
+MOST_RECIPIENTS: Final = 10_000
+
+ADD_FIELDS, CHANGE_FIELDS, QUARANTINE = 0x01, 0x10, 0x20
+_ACTIONS: Final = ADD_FIELDS | CHANGE_FIELDS | QUARANTINE
+#: Steps that the server need not tell: connection, greeting, end of the fields, unknown commands, DATA.
+_LEFT_OUT: Final = 0x01 | 0x02 | 0x40 | 0x100 | 0x200
+#: Steps that are answered, unless it was agreed that they need not be.
+_SILENT: Final = {
+    "C": 0x1000,
+    "H": 0x2000,
+    "M": 0x4000,
+    "R": 0x8000,
+    "L": 0x80,
+    "N": 0x40000,
+    "T": 0x10000,
+    "U": 0x20000,
+}
+_SKIP: Final = 0x400  #: the server understands that it need not send the rest of a body
+_LEADING_SPACE: Final = 0x100000  #: values of fields come as they were sent, with the space after the colon
+_WANTED: Final = _LEFT_OUT | _SILENT["R"] | _SILENT["L"] | _SKIP | _LEADING_SPACE
+
+_START, _READY, _ENVELOPE, _FIELDS, _BODY, _END = "start", "ready", "envelope", "fields", "body", "end"
+_ANYWHERE: Final = (_READY, _ENVELOPE, _FIELDS, _BODY)
+#: Which step may come in which state, and the state that follows.
+_NEXT: Final = {
+    (_START, "O"): _READY,
+    (_READY, "C"): _READY,
+    (_READY, "H"): _READY,
+    (_ENVELOPE, "R"): _ENVELOPE,
+    (_ENVELOPE, "T"): _ENVELOPE,
+    **{(state, "L"): _FIELDS for state in (_ENVELOPE, _FIELDS)},
+    **{(state, "N"): _BODY for state in (_ENVELOPE, _FIELDS)},
+    **{(state, "B"): _BODY for state in (_ENVELOPE, _FIELDS, _BODY)},
+    **{(state, "E"): _READY for state in (_ENVELOPE, _FIELDS, _BODY)},
+    **{(state, "M"): _ENVELOPE for state in _ANYWHERE},
+    **{(state, "A"): _READY for state in _ANYWHERE},
+    **{(state, "K"): _READY for state in _ANYWHERE},  # another mail connection over the same one to us
+    **{(state, "U"): state for state in _ANYWHERE},
+    **{(state, "D"): state for state in (_START, *_ANYWHERE)},
+    **{(state, "Q"): _END for state in (_START, *_ANYWHERE)},
+}
+
+
+class BrokenError(Exception):
+    """What the server has sent is not this protocol; there is nothing to do but to hang up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A message begins; the macros tell its queue number (`i`) and who sends it (`auth_authen`)."""
+
+    macros: dict[str, str]
+
+
+@dataclass(slots=True)
+class Message:
+    """A message that has arrived."""
+
+    macros: dict[str, str] = field(default_factory=dict)
+    recipients: list[str] = field(default_factory=list)
+    names: list[bytes] = field(default_factory=list)  #: of all fields, in lower case
+    fields: list[tuple[bytes, bytes]] = field(default_factory=list)  #: names, and values as they stand after the colon
+    body: bytes = b""
+    is_cut: bool = False  #: there was more than is read
+
+    @property
+    def raw(self) -> bytes:
+        """The message with the line ends that it will have in a mailbox."""
+        head = b"".join(name + b":" + value + b"\n" for name, value in self.fields)
+        return head + b"\n" + self.body.replace(b"\r\n", b"\n")
+
+
+class Milter:
+    """Our side of one connection; what it makes of the bytes does not depend on how they were cut."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._unread = bytearray()
+        self._state = _START
+        self._agreed = 0
+        self._macros: dict[str, dict[str, str]] = {}
+        self._message = Message()
+        self._body = bytearray()
+        self._room = most_bytes
+        self.actions = 0  #: what the server lets us do
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has said good-bye."""
+        return self._state == _END
+
+    def receive(self, data: bytes) -> tuple[bytes, Begun | Message | None]:
+        """Take what the server has sent; return what to send at once, and what is to be answered by the caller.
+
+        A server waits for the answer to what it wants decided, so nothing follows that in the same bytes.
+        """
+        self._unread += data
+        answers: list[bytes] = []
+        while (step := self._step()) is not None:
+            name, content = step
+            following = _NEXT.get((self._state, name))
+            if following is None:
+                raise BrokenError(f"step {name!r} cannot come here ({self._state})")
+            answer, decision = self._take(name, content)
+            self._state = following
+            answers.append(answer)
+            if decision is not None:
+                return b"".join(answers), decision
+        return b"".join(answers), None
+
+    def inserted(self, fields: Iterable[tuple[str, str]]) -> bytes:
+        """Put fields before all others, as far as the server lets us; values are folded with bare line feeds."""
+        if not self.actions & ADD_FIELDS:
+            return b""
+        space = " " if self._agreed & _LEADING_SPACE else ""
+        return b"".join(
+            packet("i", at.to_bytes(4) + f"{name}\0{space}{value}\0".encode())
+            for at, (name, value) in enumerate(fields)
+        )
+
+    def removed(self, names: Iterable[bytes]) -> bytes:
+        """Remove fields of these names, as often as they are named; the server counts the fields of each name."""
+        n_named = Counter(names) if self.actions & CHANGE_FIELDS else Counter()
+        return b"".join(
+            packet("m", at.to_bytes(4) + name + b"\0\0") for name, n in n_named.items() for at in range(n, 0, -1)
+        )
+
+    def quarantined(self, reason: str) -> bytes:
+        """Let the server hold the message until somebody has looked at it."""
+        return packet("q", reason.encode() + b"\0") if self.actions & QUARANTINE else b""
+
+    def _step(self) -> tuple[str, bytes] | None:
+        if len(self._unread) < 4:
+            return None
+        length = int.from_bytes(self._unread[:4])
+        if not 1 <= length <= LONGEST_PACKET:
+            raise BrokenError(f"a packet of {length} bytes")
+        if len(self._unread) < 4 + length:
+            return None
+        content = bytes(self._unread[5 : 4 + length])
+        name = chr(self._unread[4])
+        del self._unread[: 4 + length]
+        return name, content
+
+    def _take(self, name: str, content: bytes) -> tuple[bytes, Begun | Message | None]:
+        answer = b""
+        decision: Begun | Message | None = None
+        match name:
+            case "O":
+                answer = self._negotiated(content)
+            case "D":
+                self._macros[chr(content[0]) if content else ""] = _pairs(content[1:])
+            case "M":
+                self._start_anew(known="CHM")
+                decision = Begun(self._known())
+            case "R":
+                self._take_recipient(content)
+            case "L":
+                self._take_field(content)
+            case "B":
+                answer = self._take_body(content)
+            case "E":
+                self._take_body(content)
+                decision = self._complete()
+            case "A":
+                self._start_anew(known="CH")
+            case "K" | "Q":
+                self._start_anew(known="")
+        if name in _SILENT and decision is None and not self._agreed & _SILENT[name]:
+            answer = CONTINUE
+        return answer, decision
+
+    def _negotiated(self, content: bytes) -> bytes:
+        if len(content) < 12:
+            raise BrokenError("no version, actions and steps")
+        version, actions, steps = (int.from_bytes(content[i : i + 4]) for i in (0, 4, 8))
+        if version < 2:
+            raise BrokenError(f"version {version} of the protocol")
+        self.actions, self._agreed = actions & _ACTIONS, steps & _WANTED
+        return packet("O", b"".join(n.to_bytes(4) for n in (min(version, VERSION), self.actions, self._agreed)))
+
+    def _known(self) -> dict[str, str]:
+        """What all macros of the message so far say."""
+        return {name: value for step in self._macros.values() for name, value in step.items()}
+
+    def _complete(self) -> Message:
+        message, message.body, message.macros = self._message, bytes(self._body), self._known()
+        self._start_anew(known="CH")
+        return message
+
+    def _start_anew(self, known: str) -> None:
+        """Forget the message, and the macros of all steps but those."""
+        self._macros = {step: macros for step, macros in self._macros.items() if step in known}
+        self._message, self._body, self._room = Message(), bytearray(), self._most_bytes
+
+    def _take_recipient(self, content: bytes) -> None:
+        if len(self._message.recipients) < MOST_RECIPIENTS:
+            address = content.partition(b"\0")[0].decode("utf-8", "backslashreplace")
+            self._message.recipients.append(address.strip("<>"))
+
+    def _take_field(self, content: bytes) -> None:
+        name, _, value = content.partition(b"\0")
+        value = value.removesuffix(b"\0")
+        value = value if self._agreed & _LEADING_SPACE else b" " + value
+        self._message.names.append(name.lower())
+        self._room -= len(name) + len(value) + 2
+        if self._room < 0:
+            self._room, self._message.is_cut = 0, True
+        else:
+            self._message.fields.append((name, value))
+
+    def _take_body(self, content: bytes) -> bytes:
+        self._body += content[: self._room]
+        if len(content) > self._room:
+            self._message.is_cut = True
+        self._room = max(self._room - len(content), 0)
+        return SKIP if self._agreed & _SKIP and not self._room else CONTINUE
+
+
+def _pairs(content: bytes) -> dict[str, str]:
+    """Names and values of macros; braces around a long name are left out."""
+    texts = [text.decode("utf-8", "backslashreplace") for text in content.split(b"\0")]
+    return {name.strip("{}"): value for name, value in zip(texts[::2], texts[1::2], strict=False)}
+
+
+def packet(name: str, content: bytes = b"") -> bytes:
+    """Return a packet."""
+    return (len(content) + 1).to_bytes(4) + name.encode("ascii") + content
+
+
+CONTINUE: Final = packet("c")
+ACCEPT: Final = packet("a")
+SKIP: Final = packet("s")
+
+
+def rejected(text: str) -> bytes:
+    """Refuse the message: whoever sends it learns at once that it was not taken."""
+    return packet("y", f"550 5.7.1 {text}".replace("%", "%%").encode() + b"\0")

@@ -1,0 +1,88 @@
+"""People teach the filter by moving mail: a real Postfix, a real Dovecot, and a mail program's commands."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from priory.features import VERSION
+from priory.filter import Filter
+from priory.journal import Journal
+from real_daemon import serving, wait_until
+from real_dovecot import dovecot
+from real_postfix import free_port, postfix
+
+SUBJECT = "Your parcel is waiting"
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_here() -> None:
+    """Without Postfix and Dovecot, or the right to start them, these tests are skipped, but never in CI."""
+    missing = [name for name in ("postfix", "dovecot", "spamc") if not shutil.which(name)]
+    missing += [] if os.geteuid() == 0 else ["the right to start them"]
+    if missing and os.environ.get("CI"):
+        pytest.fail(f"no {', no '.join(missing)}: in CI no test is skipped")
+    if missing:
+        pytest.skip(f"no {', no '.join(missing)}")
+
+
+def message(number: int) -> bytes:
+    """Messages that are much alike, of a kind that the filter has not seen."""
+    return (
+        f"From: Parcels <parcels{number}@depot.example>\r\nTo: bob@home.example\r\nSubject: {SUBJECT} {number}\r\n"
+        f"Message-ID: <{number}@depot.example>\r\nDate: Mon, 6 Jan 2025 08:00:0{number % 10} +0000\r\n\r\n"
+        "Dear customer,\r\nyour parcel could not be delivered and is waiting at our depot. Pay the customs fee of\r\n"
+        f"2.99 by following this link: http://depot{number}.example/pay within 24 hours.\r\n"
+    ).encode()
+
+
+def learned(home: Path) -> list[tuple[str, str]]:
+    """What was taught by moving mail: labels, and by whom."""
+    journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+    try:
+        return [(lesson.label, lesson.user) for lesson in journal.lessons() if lesson.user]
+    finally:
+        journal.close()
+
+
+def test_mail_is_learned_by_moving_it(home: Path, tmp_path: Path):
+    port, spamd = free_port(), tmp_path / "spamd.sock"
+    config = f'[milter]\nlisten = "127.0.0.1:{port}"\n[spamd]\nlisten = "{spamd}"\n'
+    with (
+        serving(home, config),
+        dovecot(tmp_path / "dovecot", spamd) as store,
+        postfix(tmp_path / "postfix", port, f"lmtp:inet:127.0.0.1:{store.lmtp}") as server,
+    ):
+        spamd.chmod(0o666)
+
+        def arrived(number: int) -> str:
+            """Send a message, and return the folder in which it arrives."""
+            server.send(message(number))
+            with store.mailboxes("bob") as folders:
+                wait_until(lambda: f"{SUBJECT} {number}" in [*folders.subjects("INBOX"), *folders.subjects("Junk")])
+                return "Junk" if f"{SUBJECT} {number}" in folders.subjects("Junk") else "INBOX"
+
+        def moved(number: int, source: str, target: str) -> None:
+            with store.mailboxes("bob") as folders:
+                folders.move(f"{SUBJECT} {number}", source, target)
+
+        assert arrived(0) == "INBOX"
+        moved(0, "INBOX", "Junk")
+        assert learned(home) == [("spam", "bob")]
+        moved(0, "Junk", "INBOX")  # it was a mistake: forgotten, and learned the other way
+        assert learned(home) == [("ham", "bob")]
+        moved(0, "INBOX", "Junk")
+        assert learned(home) == [("spam", "bob")]
+        moved(0, "Junk", "Trash")  # thrown away: that says nothing
+        assert learned(home) == [("spam", "bob")]
+        for number in range(1, 20):
+            if arrived(number) == "Junk":
+                break
+            moved(number, "INBOX", "Junk")
+        else:
+            pytest.fail("the filter has not learned to tell such mail")
+        assert len(learned(home)) == number
+        assert "Error" not in store.log
+    with Filter.open(home) as filter_:
+        filter_.rebuild()
