@@ -39,7 +39,11 @@ def test_what_is_no_mail_is_passed_over_and_told(inbox: Path, tmp_path: Path):
     assert "passed over 1 that are no mail" in learned
     checked = priory("check", folder, home=tmp_path / "home")
     assert checked.stdout.count(b"\n") == 40
-    assert b"passed over 1 files that are no mail" in checked.stderr
+    assert f"priory: passed over {folder}/notes.txt, which is no mail\n".encode() in checked.stderr
+    (empty := tmp_path / "empty.eml").touch()
+    beside = priory("check", next((folder / "spam").iterdir()), empty, folder / "notes.txt", home=tmp_path / "home")
+    assert beside.stdout.count(b"\n") == 2  # a file that is named is mail, whatever it looks like, unless it is empty
+    assert f"priory: passed over {empty}, which is no mail\n".encode() in beside.stderr
 
 
 def test_what_was_learned_before_a_broken_archive_is_kept_and_told(inbox: Path, tmp_path: Path):

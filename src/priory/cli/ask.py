@@ -46,8 +46,9 @@ def check(
                 n_messages += each.n_messages
                 reason = each.reason if each.n_messages else reason
                 sys.stdout.write(each.text)
-    if corpus.passed_over:
-        sys.stderr.write(f"priory: passed over {len(corpus.passed_over):,} files that are no mail\n")
+    if passed_over := corpus.passed_over:
+        what = f"{passed_over[0]}, which is" if len(passed_over) == 1 else f"{len(passed_over):,} files that are"
+        sys.stderr.write(f"priory: passed over {what} no mail\n")
     if not n_messages:
         raise Problem(f"no messages in {' '.join(paths)}")
     if reason and not as_json:

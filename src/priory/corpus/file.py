@@ -32,11 +32,17 @@ def n_found(stream: IO[bytes]) -> int:
     return mbox.count(stream, head) if looks.is_mail(head) else 0
 
 
-def named(stream: IO[bytes], source: str, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield source and raw bytes of each message in a file, or raise if it is unmistakably no mail."""
+def named(stream: IO[bytes], source: str, name: str) -> Iterator[tuple[str, bytes | None]]:
+    """Yield source and raw bytes of each message in a file, or raise if it is unmistakably no mail.
+
+    One that is empty has no bytes.
+    """
     head = stream.read(FIRST_STEP)
     looks.refuse_foreign(head, name)
-    yield from mbox.read(stream, source, head)
+    if head:
+        yield from mbox.read(stream, source, head)
+    else:
+        yield source, None
 
 
 def n_named(stream: IO[bytes], name: str) -> int:

@@ -21,8 +21,9 @@ class StandardInput:
         self._is_read = True
         n_messages = 0
         for source, raw in file.named(sys.stdin.buffer, "-", "standard input"):
-            n_messages += 1
-            yield source, raw
+            if raw is not None:
+                n_messages += 1
+                yield source, raw
         self._n_messages = n_messages
 
     def count(self) -> int:
