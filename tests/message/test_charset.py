@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from priory.message import parse
 from priory.message.charset import decode, known
-from priory.message.scanner import without_invisible
+from priory.message.plain import without_invisible
 
 
 def test_a_true_claim_is_believed():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from priory.features import KINDS, Spec, extract
 from priory.message import Header, parse
 from priory.message.headers import BOOKKEEPING, VERDICT_PREFIXES, decoded, parameters
-from priory.message.scanner import base64_bytes
+from priory.message.transfer import base64_bytes
 
 NOT_READ = sorted({*BOOKKEEPING, *VERDICT_PREFIXES, *(prefix + "level" for prefix in VERDICT_PREFIXES)})
 MESSAGES = (

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.message import Link, parse
-from priory.message.scanner import Scan, unescaped
+from priory.message.entities import unescaped
+from priory.message.scanner import Scan
 
 
 def shown(html: str) -> str:

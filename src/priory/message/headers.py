@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from priory.message.charset import decode
-from priory.message.scanner import base64_bytes
+from priory.message.transfer import base64_bytes
 
 #: Fields whose names begin like this are another filter's verdict (docs/headers.md lists them with their programs).
 VERDICT_PREFIXES: Final = (

@@ -17,7 +17,7 @@ from priory.message.fields cimport Fields, fit
 from priory.message.charset import is_ascii_charset
 from priory.message.fields import leading_fields_end
 from priory.message.headers import decoded, parameters
-from priory.message.scanner import base64_bytes
+from priory.message.transfer import base64_bytes
 
 DEEPEST = 25  #: multipart inside multipart
 MOST_PARTS = 250

@@ -16,7 +16,9 @@ from priory.message.mime cimport body as body_of
 
 from priory.message import mime
 from priory.message.charset import decode
-from priory.message.scanner import Scan, plain_links, unescaped, without_invisible
+from priory.message.entities import unescaped
+from priory.message.plain import plain_links, without_invisible
+from priory.message.scanner import Scan
 from priory.message.values import Attachment, Header, Link
 
 MOST_TEXT_BYTES = 256 * 1024  #: decoded text that is read, of all parts together
