@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*/*.pyx src/priory/*/*.pxd)
+SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
 .PHONY: demo test bench clean chromium dovecot postfix spamc valgrind
 

@@ -18,12 +18,12 @@ from peers import Peer, Priory, stats
 from priory.features import VERSION
 from priory.filter import Filter
 from priory.journal import Journal
+from priory.journal.snapshot import HEAD_BYTES
 from progress import progressed, taking_long
 from report import Table, between
 from rounds import FailedError, Run, ratios, spread
 
 REFERENCE = "bogofilter-bdb"
-_HEAD_BYTES = 4096  #: of a snapshot, which name its journal
 
 
 @dataclass
@@ -204,7 +204,7 @@ def differences(one: Path, other: Path) -> list[str]:
         "stats": stats(one) == stats(other),
         "lessons": _lessons(one) == _lessons(other),
         "counts": all(map(np.array_equal, _counts(one), _counts(other))),
-        "the counts file": _bytes(one / "counts", _HEAD_BYTES) == _bytes(other / "counts", _HEAD_BYTES),
+        "the counts file": _bytes(one / "counts", HEAD_BYTES) == _bytes(other / "counts", HEAD_BYTES),
     }
     return [what for what, is_same in same.items() if not is_same]
 

@@ -123,7 +123,7 @@ def test_the_examples_hold(module: ModuleType):
 
 def test_a_function_of_cython_gets_its_name_back():
     assert demangled("6priory_8features_7hashing_6Tokens_1__init__", "priory/features/hashing") == "Tokens.__init__"
-    assert demangled("7kernels_21terms", "priory/kernels") == "terms"
+    assert demangled("6priory_5table_7Reading_5terms", "priory/table") == "Reading.terms"
 
 
 def test_without_the_corpora_the_benchmark_says_what_to_set():

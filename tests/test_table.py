@@ -1,8 +1,10 @@
 """Counting and reading do what a few lines of Python do, on any input; what would leave the table is refused."""
 
 import math
+import time
 from array import array
 from itertools import islice
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -145,6 +147,25 @@ def test_sums_of_every_small_length_are_those_of_numpy_bit_for_bit():
 def test_a_bin_is_that_of_the_formula(score):
     at = min(max((score + SCORE_LIMIT) / BIN_WIDTH, 0), N_BINS - 1)
     assert score_bin(score, SCORE_LIMIT, BIN_WIDTH, N_BINS) == int(at)
+
+
+def test_two_threads_read_by_the_same_reading():
+    """One looks logarithms up, without the GIL, while the other makes the reading have more of them, up to 2^18."""
+    rows, totals = np.zeros((16, 3), np.uint32), array("q", [1 << 18] * 2)
+    rows[:, 1] = 1
+    none, many = ((as_buckets(0) * n, array("q", [0, n])) for n in (0, 3_000_000))
+    reading, found = Reading([1.0], [1.0], 0.5, 0.1), []
+    reading.terms(rows, totals, *none, 1)
+    other = Thread(target=lambda: found.append(reading.terms(rows, totals, *many, 1)))
+    other.start()
+    time.sleep(0.002)
+    for _ in range(64):
+        reading.terms(rows, totals, *none, 1)
+    _in_their_place = [array("d", [math.nan]) * (1 << bits) for bits in range(12, 19)]
+    other.join()
+    terms = np.asarray(found[0])
+    assert terms[0] == pytest.approx(math.log(1.5 / 0.5) / 3_000_001)
+    assert (terms == terms[0]).all()
 
 
 def learned_one_by_one(run, start, late, lines, certain):

@@ -10,6 +10,7 @@ all else that a single message needs, is not used. The loops run without the GIL
 from cpython.array cimport array, clone, resize
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from priory.buckets cimport AHEAD, fetch, fit_groups
 
@@ -142,13 +143,26 @@ cpdef bint are_comparable(const int64_t[::1] totals, int64_t without=0) noexcept
     return least > without and 10 * (least - without) >= most
 
 
+cdef int64_t n_counted(const int64_t[::1] totals) noexcept nogil:
+    """Return how many messages there are of all labels."""
+    cdef Py_ssize_t i
+    cdef int64_t n = 0
+    for i in range(totals.shape[0]):
+        n += totals[i]
+    return n
+
+
 cdef class Reading:
-    """How the counts are read: each group of a message's features has a weight and a damping, for all are β and η."""
+    """How the counts are read: each group of a message's features has a weight and a damping, for all are β and η.
+
+    Several threads may read by the same one. No array in it changes once it is there: to have more logarithms is to have
+    another array, and who looks them up without the GIL holds the one that was there before.
+    """
 
     cdef Py_ssize_t groups
     cdef array weights, damping
     cdef array logs  # of the counts 0, 1, 2 …, each with β added: to look them up takes less time than to compute them
-    cdef int64_t known, n_read
+    cdef int64_t n_read
     cdef double smoothing, rate
 
     def __cinit__(self, weights, damping, double smoothing, double rate):
@@ -157,29 +171,28 @@ cdef class Reading:
         if len(self.damping) != self.groups:
             raise IndexError(f"{self.groups} groups have {len(self.damping)} dampings")
         self.smoothing, self.rate = smoothing, rate
-        self.logs, self.known, self.n_read = clone(DOUBLES, 0, False), 0, 0
+        self.logs, self.n_read = clone(DOUBLES, 0, False), 0
 
     def __reduce__(self):
         return Reading, (self.weights, self.damping, self.smoothing, self.rate)
 
-    cdef int64_t know(self, const int64_t[::1] totals, Py_ssize_t to_read) except -1:
-        """Have the logarithms of counts at hand to read so many messages; return how many were counted.
+    cdef array know(self, int64_t n_messages, Py_ssize_t to_read):
+        """Return the logarithms of counts to read so many messages by, where no count is above the number of messages.
 
-        No count is above that number, and a process that reads a single message computes no more than it looks up.
+        A process that reads a single message computes no more than it looks up.
         """
-        cdef int64_t n = 0, wanted = LEAST_LOGS, count
-        cdef Py_ssize_t i
-        for i in range(totals.shape[0]):
-            n += totals[i]
+        cdef int64_t wanted = LEAST_LOGS, known = len(self.logs), count
+        cdef array logs
         self.n_read += to_read
-        while wanted <= n and wanted < MOST_LOGS and wanted < LEAST_LOGS * self.n_read:
+        while wanted <= n_messages and wanted < MOST_LOGS and wanted < LEAST_LOGS * self.n_read:
             wanted *= 2
-        if wanted > self.known:
-            resize(self.logs, wanted)
-            for count in range(self.known, wanted):
-                self.logs.data.as_doubles[count] = log(<uint64_t> count + self.smoothing)
-            self.known = wanted
-        return n
+        if wanted > known:
+            logs = clone(DOUBLES, wanted, False)
+            memcpy(logs.data.as_doubles, self.logs.data.as_doubles, known * sizeof(double))
+            for count in range(known, wanted):
+                logs.data.as_doubles[count] = log(<uint64_t> count + self.smoothing)
+            self.logs = logs
+        return self.logs
 
     def terms(self, const uint32_t[:, ::1] rows, const int64_t[::1] totals, const uint32_t[::1] buckets,
               const int64_t[::1] offsets, Py_ssize_t label, double slope=1):
@@ -194,21 +207,23 @@ cdef class Reading:
         fit_table(rows.shape[0], min(labels, rows.shape[1]), buckets, label)
         fit_groups(offsets, self.groups, n)
         fit_contrast(rows.shape[1], labels, contrast)
-        cdef int64_t n_messages = self.know(totals, 1)
+        cdef int64_t n_messages = n_counted(totals)
+        cdef array logs = self.know(n_messages, 1)
+        cdef uint64_t known = len(logs)
         with nogil:
-            self.fill(rows, totals, n_messages, buckets, offsets, label, contrast, slope, found.data.as_doubles)
+            self.fill(rows, totals, n_messages, logs.data.as_doubles, known, buckets, offsets, label, contrast, slope,
+                      found.data.as_doubles)
         return found
 
     cdef void fill(self, const uint32_t[:, ::1] rows, const int64_t[::1] totals, int64_t n_messages,
-                   const uint32_t[::1] buckets, const int64_t[::1] offsets, Py_ssize_t label, Py_ssize_t contrast,
-                   double slope, double* out) noexcept nogil:
+                   const double* logs, uint64_t known, const uint32_t[::1] buckets, const int64_t[::1] offsets,
+                   Py_ssize_t label, Py_ssize_t contrast, double slope, double* out) noexcept nogil:
         """Write what `terms` returns."""
         cdef Py_ssize_t n = buckets.shape[0], labels = totals.shape[0], group, i, k, correction = labels + contrast
-        cdef uint64_t own, rest, known = self.known
+        cdef uint64_t own, rest
         cdef double scale, smoothing = self.smoothing
         cdef double rate = -self.rate if labels == 2 and label == 0 else self.rate
         cdef double shift = log(n_messages - totals[label] + 2 * smoothing) - log(totals[label] + 2 * smoothing)
-        cdef const double* logs = self.logs.data.as_doubles
         cdef const double* weights = self.weights.data.as_doubles
         cdef const double* damping = self.damping.data.as_doubles
         cdef const uint32_t* row
@@ -249,7 +264,9 @@ cdef class Reading:
         cdef const int64_t[::1] offsets
         cdef array terms = clone(DOUBLES, 0, False)
         cdef double log_odds
-        cdef int64_t n_messages = self.know(totals, n - start)
+        cdef int64_t n_messages = n_counted(totals)
+        cdef array logs = self.know(n_messages, n - start)
+        cdef uint64_t known = len(logs)
         cdef bint is_certain, is_scored
         fit_contrast(rows.shape[1], n_labels, contrasts - 1)
         if not (0 <= start and n == labels.shape[0] == in_turn.shape[0]) or scores.shape[0] != n * contrasts:
@@ -273,7 +290,8 @@ cdef class Reading:
                 is_certain = True
                 for contrast in range(contrasts if is_scored else 0):
                     about, at = 1 if n_labels == 2 else contrast, i * contrasts + contrast
-                    self.fill(rows, totals, n_messages, buckets, offsets, about, contrast, 1, terms.data.as_doubles)
+                    self.fill(rows, totals, n_messages, logs.data.as_doubles, known, buckets, offsets, about, contrast,
+                              1, terms.data.as_doubles)
                     scores[at] = sum_by_halves(terms.data.as_doubles, size)
                     log_odds = lines[2 * contrast] * scores[at] + lines[2 * contrast + 1]
                     if (log_odds if about == label else -log_odds) < certain:

@@ -246,6 +246,8 @@ def _serve(start: _Start, batches: int, results: int) -> None:
 def _pieces(thing: object) -> list[memoryview]:
     """Return something as bytes, in pieces: the size of all; the thing without its arrays; these; and their sizes.
 
+    After the first each begins at a multiple of 8 bytes: the numbers of an array are read where they arrive.
+
     >>> with_size = b"".join(_pieces([b"ham", "spam"]))
     >>> _unpacked(memoryview(with_size)[_SIZE_BYTES:])
     [b'ham', 'spam']
@@ -256,8 +258,14 @@ def _pieces(thing: object) -> list[memoryview]:
     plain = pickle.dumps(thing, 5, buffer_callback=arrays.append)
     pieces = [memoryview(plain), *(array.raw() for array in arrays)]
     sizes = struct.pack(f"<{len(pieces) + 1}Q", *map(len, pieces), len(pieces))
-    total = sum(map(len, pieces)) + len(sizes)
-    return [memoryview(total.to_bytes(_SIZE_BYTES, "little")), *(piece for piece in pieces if piece), memoryview(sizes)]
+    padded = [part for piece in pieces for part in (piece, memoryview(bytes(_padding(len(piece))))) if part]
+    total = sum(map(len, padded)) + len(sizes)
+    return [memoryview(total.to_bytes(_SIZE_BYTES, "little")), *padded, memoryview(sizes)]
+
+
+def _padding(size: int) -> int:
+    """How many bytes follow a piece so that the next one begins at a multiple of 8."""
+    return -size % 8
 
 
 def _unpacked(whole: memoryview) -> Any:
@@ -266,6 +274,6 @@ def _unpacked(whole: memoryview) -> Any:
 
     (n_pieces,) = struct.unpack("<Q", whole[-_SIZE_BYTES:])
     sizes = struct.unpack(f"<{n_pieces}Q", whole[-(n_pieces + 1) * _SIZE_BYTES : -_SIZE_BYTES])
-    ends = list(accumulate(sizes))
-    plain, *arrays = (whole[end - size : end] for size, end in zip(sizes, ends, strict=True))
+    starts = accumulate((size + _padding(size) for size in sizes), initial=0)
+    plain, *arrays = (whole[start : start + size] for start, size in zip(starts, sizes, strict=False))
     return pickle.loads(plain, buffers=arrays)  # noqa: S301 - from a process of ours

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-_reading = lru_cache(maxsize=8)(Reading)  # each has its logarithms
+_reading = lru_cache(maxsize=8)(Reading)  # each has its logarithms, for all models and threads that read alike
 
 
 class PresenceBayes:

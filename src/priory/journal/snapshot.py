@@ -18,7 +18,7 @@ from priory.bayes import Counts
 from priory.journal.lesson import JournalError
 
 _MAGIC: Final = b"priory counts 3\n"
-_HEAD_BYTES: Final = 4096
+HEAD_BYTES: Final = 4096  #: that name the journal and what else must fit
 
 
 class Snapshot(NamedTuple):
@@ -38,12 +38,12 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
     digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
     fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.rows)}
     head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
-    if len(head) > _HEAD_BYTES:
+    if len(head) > HEAD_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
     beside = path.with_name(f"{path.name}.new")
     try:
         with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(head.ljust(_HEAD_BYTES, b"\0"))
+            file.write(head.ljust(HEAD_BYTES, b"\0"))
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
@@ -60,7 +60,7 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError):
         return None
-    head = mapped[:_HEAD_BYTES].rstrip(b"\0")
+    head = mapped[:HEAD_BYTES].rstrip(b"\0")
     try:
         said = dict(json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {})
         change, digest = int(said.pop("change")), str(said.pop("digest"))
@@ -68,6 +68,6 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
         return None
     if said != {"journal": journal_id, "labels": list(labels), "buckets": 1 << bits}:
         return None
-    if len(mapped) != _HEAD_BYTES + Counts.size_bytes(bits, len(labels)):
+    if len(mapped) != HEAD_BYTES + Counts.size_bytes(bits, len(labels)):
         return None
-    return Snapshot(Counts.lying_in(memoryview(mapped)[_HEAD_BYTES:], bits, len(labels)), change, digest)
+    return Snapshot(Counts.lying_in(memoryview(mapped)[HEAD_BYTES:], bits, len(labels)), change, digest)

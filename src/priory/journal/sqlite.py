@@ -143,7 +143,7 @@ class Journal:
         return row
 
     def version(self) -> int:
-        """Return a number that differs whenever another process has changed the journal; asked at every check."""
+        """Return a number that differs whenever another connection has changed the journal; asked at every check."""
         try:
             (number,) = self._cursor.execute("PRAGMA data_version").fetchone()
         except sqlite3.Error:

@@ -45,7 +45,7 @@ class View:
         self.change = -1
 
     def refresh(self) -> None:
-        """Take in what other processes have learned since the last look; costs next to nothing if nothing was."""
+        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was."""
         version = self._journal.version()
         if version != self._seen_version:
             with self._journal.reading():
