@@ -54,7 +54,10 @@ def _bulk(figures: Mapping[str, Any], act: str, name: str) -> list[str]:
 
 def _one(figures: Mapping[str, Any], name: str) -> list[str]:
     own = figures[name]["ms"]["median"]
-    against = [_times(figures[peer]["ms"]["median"] / own) if peer in figures else "" for peer in SINGLE_PEERS[name]]
+    against = [
+        _times(figures[peer]["times_the_time_of"][name]["median"]) if peer in figures else ""
+        for peer in SINGLE_PEERS[name]
+    ]
     command, _, running = name.removesuffix(" running").partition(", ")
     said = f"`{command}` in a fresh process" + (f", `{running}` running" if running else "")
     return [said, f"{own:.0f} ms", *against]
