@@ -125,6 +125,11 @@ class Milter:
         """Whether the server has said good-bye."""
         return self._state == _END
 
+    @property
+    def is_between_messages(self) -> bool:
+        """Whether no message is under way, and some may have been."""
+        return self._state == _READY
+
     def receive(self, data: bytes) -> tuple[bytes, Begun | Message | None]:
         """Take what the server has sent; return what to send at once, and what is to be answered by the caller.
 
