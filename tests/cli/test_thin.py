@@ -81,7 +81,7 @@ def test_it_prints_what_the_ordinary_command_prints(home: Path, mail: Path):
     alone = everything(home, mail)
     with serving(home) as daemon:
         assert everything(home, mail) == alone
-        n_filtered, n_checked = daemon.n_logged("request verb=PROCESS"), daemon.n_logged("request verb=HEADERS")
+    n_filtered, n_checked = daemon.n_logged("request verb=PROCESS"), daemon.n_logged("request verb=HEADERS")
     assert n_filtered == len(alone) // 2
     assert n_checked == 10 + 3  # crlf, header-only, bytes
     labels = {said.split()[0] for name, (said, _, _) in alone.items() if name.startswith("check") and said}
@@ -101,7 +101,7 @@ def test_options_and_places_that_it_does_not_know_are_left_to_the_ordinary_comma
     alone = [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked]
     with serving(home) as daemon:
         assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
-        assert not daemon.n_logged("request")
+    assert not daemon.n_logged("request")
 
 
 def test_the_home_is_found_as_the_ordinary_command_finds_it(home: Path, mail: Path, tmp_path: Path):
@@ -119,7 +119,7 @@ def test_the_home_is_found_as_the_ordinary_command_finds_it(home: Path, mail: Pa
                 timeout=PATIENCE_S,
             )
             assert done.stdout == expected[0]
-        assert daemon.n_logged("request verb=HEADERS") == 5
+    assert daemon.n_logged("request verb=HEADERS") == 5
 
 
 def test_with_more_than_two_labels_the_ordinary_command_names_the_label(home: Path, mail: Path):
@@ -157,7 +157,7 @@ def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path
     assert ends() == expected
     with serving(home) as daemon:
         assert ends() == expected
-        assert daemon.n_logged("request") == 2
+    assert daemon.n_logged("request") == 2
 
 
 def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path, mail: Path):
@@ -299,7 +299,7 @@ def test_it_loads_next_to_nothing(command: str, home: Path, mail: Path):
             check=True,
             timeout=PATIENCE_S,
         )
-        assert daemon.n_logged("request") == 1
+    assert daemon.n_logged("request") == 1
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
     assert "priory.cli.thin" in loaded
     assert {name for name in loaded if name.startswith("priory")} == {"priory", "priory.cli", "priory.cli.thin"}

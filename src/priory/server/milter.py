@@ -38,7 +38,7 @@ class MilterConnection(Connection):
 
     def __init__(self, most_bytes: int, filter_: Filter, policy: Policy, gone: Callable[[Connection], None]) -> None:
         super().__init__(gone)
-        self._milter = Milter(most_bytes)
+        self._milter = Milter(most_bytes, watched=OURS)
         self._filter = filter_
         self._policy = policy
 
@@ -87,7 +87,7 @@ class MilterConnection(Connection):
 
     def _answer(self, before: bytes, message: Message) -> None:
         start, raw, queue = time.monotonic(), message.raw, _plain(message.macros.get("i", ""))
-        forged = self._milter.removed(name for name in message.names if name.startswith(OURS))
+        forged = self._milter.removed(message.watched)
         try:
             verdict = self._filter.check(raw)
             done, answer = self._done(verdict)
