@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from priory.demo import draw
+from priory.filter import Filter
+
 
 @pytest.fixture(scope="session")
 def corpora() -> Path:
@@ -17,6 +20,16 @@ def corpora() -> Path:
             pytest.fail("PRIORY_CORPORA is not set: in CI no test is skipped")
         pytest.skip("PRIORY_CORPORA does not name the folder of the real corpora")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def lessons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a filter that has learned 200 messages: it is only copied."""
+    home = tmp_path_factory.mktemp("taught")
+    with Filter.open(home) as filter_:
+        for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in list(draw(240, seed=4))[:200]):
+            pass
+    return home
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,19 +5,22 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-PRIORY = str(Path(sys.executable).with_name("priory"))
+from command import PRIORY
+
+PATIENCE_S = 120  #: with what takes a moment if all is well
 
 
-def wait_until(is_so: Callable[[], object]) -> None:
-    """Wait for something to become so."""
+def wait_until(is_so: Callable[[], object], said: Callable[[], str] = str) -> None:
+    """Wait for something to become so; if it does not, what was said meanwhile may tell why."""
+    end = time.monotonic() + PATIENCE_S
     while not is_so():
+        assert time.monotonic() < end, f"it did not become so: {said()}"
         time.sleep(0.01)
 
 
@@ -66,7 +69,15 @@ class Daemon:
         """Have it read its configuration again, and wait until it is done with that."""
         n = self.n_logged("ready") + self.n_logged("reload failed")
         self.send(signal.SIGHUP)
-        wait_until(lambda: self.n_logged("ready") + self.n_logged("reload failed") > n)
+        self.wait_until(lambda: self.n_logged("ready") + self.n_logged("reload failed") > n)
+
+    def wait_until(self, is_so: Callable[[], object]) -> None:
+        """Wait for something to become so; if it does not, its log may tell why."""
+        wait_until(is_so, lambda: self.log)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        self.process.wait(PATIENCE_S)
 
     def ask(self, request: bytes, *, is_end: bool = False) -> bytes:
         return ask(self.socket, request, is_end=is_end)
@@ -87,6 +98,7 @@ def received(client: socket.socket) -> bytes:
 
 def connected(where: str | tuple[str, int]) -> socket.socket:
     client = socket.socket(socket.AF_UNIX if isinstance(where, str) else socket.AF_INET, socket.SOCK_STREAM)
+    client.settimeout(PATIENCE_S)
     try:
         client.connect(where)
     except OSError:
@@ -103,6 +115,15 @@ def request(verb: str, raw: bytes, *fields: str) -> bytes:
 @contextmanager
 def serving(home: Path, config: str = "", **environment: str) -> Iterator[Daemon]:
     """Run a daemon that is ready; end it, and wait until it has ended."""
+    with starting(home, config, **environment) as daemon:
+        daemon.wait_until(lambda: daemon.n_logged("ready") or daemon.process.poll() is not None)
+        assert daemon.process.poll() is None, daemon.log
+        yield daemon
+
+
+@contextmanager
+def starting(home: Path, config: str = "", **environment: str) -> Iterator[Daemon]:
+    """Run a daemon, ready or not; end it, and wait until it has ended."""
     if config:
         (home / "priory.toml").write_text(config)
     log_path = home / "serve.log"
@@ -111,11 +132,9 @@ def serving(home: Path, config: str = "", **environment: str) -> Iterator[Daemon
         process = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
     daemon = Daemon(home, process, log_path)
     try:
-        wait_until(lambda: daemon.n_logged("ready") or process.poll() is not None)
-        assert process.poll() is None, daemon.log
         yield daemon
     finally:
         for number in (signal.SIGCONT, signal.SIGTERM):
             with suppress(ProcessLookupError):
                 process.send_signal(number)
-        process.wait()
+        daemon.wait()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from real_daemon import wait_until
+from real_daemon import PATIENCE_S, wait_until
 from real_postfix import free_port
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "dovecot"
@@ -107,7 +107,7 @@ class Dovecot:
     @contextmanager
     def mailboxes(self, user: str) -> Iterator["Mailboxes"]:
         """Log in as a mail program does."""
-        with imaplib.IMAP4("127.0.0.1", self.imap) as connection:
+        with imaplib.IMAP4("127.0.0.1", self.imap, PATIENCE_S) as connection:
             connection.login(user, PASSWORD)
             yield Mailboxes(connection)
 
@@ -162,4 +162,4 @@ def dovecot(folder: Path, spamd: Path) -> Iterator[Dovecot]:
         yield Dovecot(folder, imap, lmtp)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait()
+        process.wait(PATIENCE_S)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from real_daemon import wait_until
+from real_daemon import PATIENCE_S, wait_until
 
 _MAIN = """
 compatibility_level = 3.6
@@ -88,7 +88,7 @@ class Postfix:
 
     def send(self, raw: bytes, to: str = "bob@home.example", sender: str = "ann@mail.example") -> None:
         """Hand it a message, as other mail servers do."""
-        with smtplib.SMTP("127.0.0.1", self.port) as server:
+        with smtplib.SMTP("127.0.0.1", self.port, timeout=PATIENCE_S) as server:
             server.sendmail(sender, [to], raw)
 
     def delivered(self) -> list[bytes]:
@@ -97,7 +97,7 @@ class Postfix:
 
     def arrived(self, n: int) -> list[bytes]:
         """Wait until so many messages have arrived, and return them all."""
-        wait_until(lambda: len(self.delivered()) >= n)
+        wait_until(lambda: len(self.delivered()) >= n, lambda: self.log)
         return self.delivered()
 
 
@@ -116,7 +116,7 @@ def postfix(folder: Path, milter: int, transport: str = "virtual") -> Iterator[P
     (folder / "config" / "main.cf").write_text(_MAIN.format(**settings))
     (folder / "config" / "master.cf").write_text(_MASTER.format(port=port))
     postfix_command = ["postfix", "-c", str(folder / "config")]
-    subprocess.run([*postfix_command, "start"], check=True, capture_output=True)
+    subprocess.run([*postfix_command, "start"], check=True, capture_output=True, timeout=PATIENCE_S)
     master = int((folder / "queue" / "pid" / "master.pid").read_text())
     try:
         yield Postfix(folder, port)

@@ -6,13 +6,13 @@ A fork must not touch what its parent has open and could change, a database abov
 import os
 import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 
-def forked(live: Callable[[], None]) -> int:
+def forked(live: Callable[[], None], deaf_to: Iterable[signal.Signals] = ()) -> int:
     """Start a process that does this and ends; return its number.
 
-    It has none of its parent's handlers of signals; Ctrl-C is the parent's to hear.
+    It has none of its parent's handlers of signals; Ctrl-C is the parent's to hear, and so is what it is deaf to.
 
     >>> process = forked(lambda: None)
     >>> os.waitpid(process, 0) == (process, 0)
@@ -23,20 +23,21 @@ def forked(live: Callable[[], None]) -> int:
     try:
         process = os.fork()
         if not process:
-            _live(live)
+            _live(live, (signal.SIGINT, *deaf_to))
         return process
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _live(live: Callable[[], None]) -> None:
+def _live(live: Callable[[], None], ignored: Iterable[signal.Signals]) -> None:
     status = 1
     try:
         signal.set_wakeup_fd(-1)
         for number in signal.valid_signals():
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         live()
         status = 0

@@ -120,7 +120,7 @@ class Verdict:
     @property
     def readable(self) -> list[Evidence]:
         """The evidence that says something to a person."""
-        return [e for e in self.evidence if is_readable(e.kind)]
+        return readable(self.evidence)
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
@@ -171,6 +171,11 @@ class Verdict:
 def is_readable(kind: str) -> bool:
     """Tell whether features of a kind say something to a person; n-grams do not."""
     return not kind.endswith("-gram")
+
+
+def readable(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return the evidence that says something to a person."""
+    return [each for each in evidence if is_readable(each.kind)]
 
 
 def by_kind(evidence: Iterable[Evidence]) -> tuple[Kind, ...]:

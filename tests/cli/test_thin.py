@@ -6,18 +6,19 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from command import PRIORY
 from priory.demo import draw
-from priory.filter import Filter
-from real_daemon import PRIORY, is_running, serving, wait_until
+from real_daemon import PATIENCE_S, is_running, serving, wait_until
 
-MAIL = list(draw(160, seed=5))
+MAIL = list(draw(240, seed=4))
 ODD = {
     "crlf.eml": b"Subject: hi\r\nX-Priory-Verdict: forged\r\n\r\nhello\r\n",
     "envelope.eml": b"From ann@x.example Mon Jan  6 08:00:00 2025\nSubject: hi\n\nhello\n",
@@ -29,15 +30,10 @@ ODD = {
     "picture.eml": b"GIF89a: no mail\n",
     "of-mail.tar": b"Subject: named like an archive\n\n",
 }
-
-
-@pytest.fixture(scope="module")
-def lessons(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("taught")
-    with Filter.open(home) as filter_:
-        for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:120]):
-            pass
-    return home
+OF_ANOTHER_VERSION = (
+    b"SPAMD/1.1 0 EX_OK\r\nContent-length: 39\r\nLabels: 2\r\nVersion: 0.0.1\r\n\r\n"
+    b"X-Priory-Verdict: spam; spam=0.123456\n\n"
+)
 
 
 @pytest.fixture
@@ -49,7 +45,7 @@ def home(lessons: Path, tmp_path: Path) -> Path:
 def mail(tmp_path: Path) -> Path:
     folder = tmp_path / "mail"
     folder.mkdir()
-    for i, drawn in enumerate(MAIL[120:]):
+    for i, drawn in enumerate(MAIL[200:]):
         (folder / f"{i}.eml").write_bytes(drawn.raw)
     for name, raw in ODD.items():
         (folder / name).write_bytes(raw)
@@ -59,7 +55,9 @@ def mail(tmp_path: Path) -> Path:
 def run(*arguments: object, raw: bytes = b"", home: Path, **more: object) -> tuple[bytes, bytes, int]:
     environment = {**os.environ, "PRIORY_HOME": str(home)}
     command = [PRIORY, *map(str, arguments)]
-    done = subprocess.run(command, input=raw, capture_output=True, env=environment, check=False, **more)  # type: ignore[call-overload]
+    done = subprocess.run(  # type: ignore[call-overload]
+        command, input=raw, capture_output=True, env=environment, check=False, timeout=PATIENCE_S, **more
+    )
     return done.stdout, done.stderr, done.returncode
 
 
@@ -83,7 +81,7 @@ def test_it_prints_what_the_ordinary_command_prints(home: Path, mail: Path):
     alone = everything(home, mail)
     with serving(home) as daemon:
         assert everything(home, mail) == alone
-        n_filtered, n_checked = daemon.n_logged("request verb=PROCESS"), daemon.n_logged("request verb=HEADERS")
+    n_filtered, n_checked = daemon.n_logged("request verb=PROCESS"), daemon.n_logged("request verb=HEADERS")
     assert n_filtered == len(alone) // 2
     assert n_checked == 10 + 3  # crlf, header-only, bytes
     labels = {said.split()[0] for name, (said, _, _) in alone.items() if name.startswith("check") and said}
@@ -103,7 +101,7 @@ def test_options_and_places_that_it_does_not_know_are_left_to_the_ordinary_comma
     alone = [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked]
     with serving(home) as daemon:
         assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
-        assert not daemon.n_logged("request")
+    assert not daemon.n_logged("request")
 
 
 def test_the_home_is_found_as_the_ordinary_command_finds_it(home: Path, mail: Path, tmp_path: Path):
@@ -113,10 +111,15 @@ def test_the_home_is_found_as_the_ordinary_command_finds_it(home: Path, mail: Pa
         for arguments in (("--home", str(home)), (f"--home={home}",), ("--home", "~/.priory"), ()):
             environment = {**os.environ, "HOME": str(tmp_path), "PRIORY_HOME": ""}
             done = subprocess.run(
-                [PRIORY, "check", *arguments, "0.eml"], capture_output=True, env=environment, cwd=mail, check=True
+                [PRIORY, "check", *arguments, "0.eml"],
+                capture_output=True,
+                env=environment,
+                cwd=mail,
+                check=True,
+                timeout=PATIENCE_S,
             )
             assert done.stdout == expected[0]
-        assert daemon.n_logged("request verb=HEADERS") == 5
+    assert daemon.n_logged("request verb=HEADERS") == 5
 
 
 def test_with_more_than_two_labels_the_ordinary_command_names_the_label(home: Path, mail: Path):
@@ -143,7 +146,7 @@ def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path
                 process = subprocess.Popen(
                     [PRIORY, *command], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, env=environment
                 )
-                said = process.communicate()[1]
+                said = process.communicate(timeout=PATIENCE_S)[1]
             told.append((process.returncode, said))
         return told
 
@@ -154,7 +157,7 @@ def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path
     assert ends() == expected
     with serving(home) as daemon:
         assert ends() == expected
-        assert daemon.n_logged("request") == 2
+    assert daemon.n_logged("request") == 2
 
 
 def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path, mail: Path):
@@ -165,7 +168,7 @@ def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path,
             os.kill(process, signal.SIGSTOP)
         for process in processes:
             os.kill(process, signal.SIGKILL)
-        daemon.process.wait()
+        daemon.wait()
         wait_until(lambda: not any(map(is_running, processes)))
     assert (home / "socket").exists()
     assert some(home, mail) == alone
@@ -188,7 +191,7 @@ def test_a_daemon_that_is_killed_while_it_is_asked_loses_no_message(home: Path):
             wait_until(lambda: _is_connected(client.pid))
             daemon.process.kill()
             os.kill(worker, signal.SIGKILL)
-            assert client.communicate()[0] == expected[0]
+            assert client.communicate(timeout=PATIENCE_S)[0] == expected[0]
 
 
 def _is_connected(process: int) -> bool:
@@ -208,23 +211,26 @@ def test_a_daemon_that_hangs_is_not_waited_for(home: Path):
 
 
 @contextmanager
-def answering(home: Path, answer: Callable[[socket.socket], object]) -> Iterator[None]:
+def answering(home: Path, answer: Callable[[socket.socket], object], n_clients: int = 2) -> Iterator[None]:
     """Have something at the socket that is no daemon of ours."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(home / "socket"))
         listener.listen()
 
         def serve() -> None:
-            for _ in range(2):
+            for _ in range(n_clients):
                 client, _ = listener.accept()
                 with client:
                     client.recv(1 << 20)
                     answer(client)
 
-        server = Thread(target=serve)
+        listener.settimeout(PATIENCE_S)
+        server = Thread(target=serve, daemon=True)
         server.start()
-        yield
-        server.join()
+        try:
+            yield
+        finally:
+            server.join(PATIENCE_S)
 
 
 @pytest.mark.parametrize(
@@ -236,6 +242,7 @@ def answering(home: Path, answer: Callable[[socket.socket], object]) -> Iterator
         b"SPAMD/1.1 0 EX_OK\r\n\r\nno length",
         b"SPAMD/1.1 0 EX_OK\r\nContent-length: 100\r\nLabels: 2\r\n\r\ntoo short",
         b"SPAMD/1.1 0 EX_OK\r\nContent-length: 3",
+        OF_ANOTHER_VERSION,
     ],
 )
 def test_a_wrong_answer_is_not_taken(answer: bytes, home: Path, mail: Path):
@@ -245,15 +252,54 @@ def test_a_wrong_answer_is_not_taken(answer: bytes, home: Path, mail: Path):
         assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
 
 
+def test_a_daemon_that_answers_drop_by_drop_is_not_waited_for(home: Path):
+    raw = MAIL[-1].raw
+    expected = run("filter", raw=raw, home=home)
+
+    def drip(client: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client.sendall(b"S")
+                time.sleep(0.1)
+
+    with answering(home, drip, n_clients=1):
+        start = time.monotonic()
+        assert run("filter", raw=raw, home=home) == expected
+        assert time.monotonic() - start < 30
+
+
+def test_a_message_that_cannot_be_read_is_tried_again_later(home: Path):
+    def end() -> tuple[int, bytes]:
+        with Path("/dev/null").open("wb") as unreadable:
+            done = subprocess.run(
+                [PRIORY, "filter", "--home", str(home)],
+                stdin=unreadable,
+                capture_output=True,
+                check=False,
+                timeout=PATIENCE_S,
+            )
+        return done.returncode, done.stderr
+
+    expected = (75, b"priory: the message cannot be read: Bad file descriptor\n")
+    assert end() == expected
+    with serving(home):
+        assert end() == expected
+
+
 @pytest.mark.parametrize("command", ["check", "filter"])
 def test_it_loads_next_to_nothing(command: str, home: Path, mail: Path):
     arguments = [sys.executable, "-X", "importtime", "-c", "from priory.cli import main; main()", command]
     arguments += [str(mail / "0.eml")] if command == "check" else []
     with serving(home) as daemon:
         done = subprocess.run(
-            arguments, input=b"", capture_output=True, env={**os.environ, "PRIORY_HOME": str(home)}, check=True
+            arguments,
+            input=b"",
+            capture_output=True,
+            env={**os.environ, "PRIORY_HOME": str(home)},
+            check=True,
+            timeout=PATIENCE_S,
         )
-        assert daemon.n_logged("request") == 1
+    assert daemon.n_logged("request") == 1
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
     assert "priory.cli.thin" in loaded
     assert {name for name in loaded if name.startswith("priory")} == {"priory", "priory.cli", "priory.cli.thin"}

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from priory.demo import Drawn, draw
-from priory.filter import Filter
 
 MAIL = list(draw(240, seed=4))
 
@@ -16,16 +15,6 @@ MAIL = list(draw(240, seed=4))
 def mail() -> list[Drawn]:
     """Mail that no filter here has seen."""
     return MAIL[200:]
-
-
-@pytest.fixture(scope="session")
-def lessons(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home that is only copied."""
-    home = tmp_path_factory.mktemp("taught")
-    with Filter.open(home) as filter_:
-        for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:200]):
-            pass
-    return home
 
 
 @pytest.fixture

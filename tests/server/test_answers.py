@@ -95,7 +95,11 @@ def test_telling_learns_turns_round_and_forgets_for_each_user(filter_: Filter):
 
 
 def test_ham_and_spam_mean_labels_of_any_name(tmp_path: Path):
-    with Filter.open(tmp_path, Options(costs=Costs(("Good", "junk")))) as filter_:
-        for message_class, label in (("spam", "junk"), ("ham", "Good"), ("junk", "junk"), ("good", "Good")):
-            tell(Request("TELL", 5, message_class=message_class, set_local=True, body=RAW), filter_)
-            assert filter_.forget(RAW) == label
+    for labels, meant in (
+        (("Good", "junk"), {"spam": "junk", "ham": "Good", "junk": "junk", "good": "Good"}),
+        (("spam", "work"), {"spam": "spam", "ham": "work", "work": "work"}),
+    ):
+        with Filter.open(tmp_path / labels[0], Options(costs=Costs(labels))) as filter_:
+            for message_class, label in meant.items():
+                tell(Request("TELL", 5, message_class=message_class, set_local=True, body=RAW), filter_)
+                assert filter_.forget(RAW) == label

@@ -1,21 +1,26 @@
 """The daemon as an administrator sees it: real processes, real signals, clients that behave and clients that do not."""
 
+import fcntl
 import os
 import signal
 import socket
 import stat
+import struct
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 
 import pytest
 
+from command import PRIORY
 from priory.demo import Drawn
 from priory.filter import Filter
-from real_daemon import PRIORY, Daemon, ask, connected, is_running, received, request, serving, wait_until
+from priory.server.connection import LINGER_S
+from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, received, request, serving, wait_until
 
 PING = b"PING SPAMC/1.5\r\n\r\n"
 PONG = b"SPAMD/1.5 0 PONG\r\n"
@@ -56,7 +61,7 @@ def under_load(daemon: Daemon, raw: bytes, n_clients: int = 6) -> Iterator[list[
 
 def refused(home: Path) -> str:
     """Try to start a daemon; return what it says when it cannot."""
-    done = subprocess.run([PRIORY, "serve", "--home", str(home)], capture_output=True, check=False)
+    done = subprocess.run([PRIORY, "serve", "--home", str(home)], capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 1
     return done.stderr.decode()
 
@@ -125,15 +130,15 @@ def test_workers_end_when_their_master_is_killed(home: Path):
     with serving(home) as daemon:
         workers = daemon.workers
         daemon.process.kill()
-        daemon.process.wait()
-        wait_until(lambda: not any(map(is_running, workers)))
+        daemon.wait()
+        daemon.wait_until(lambda: not any(map(is_running, workers)))
 
 
 def test_a_stop_under_load_loses_nothing(home: Path, mail: list[Drawn]):
     with serving(home) as daemon, under_load(daemon, mail[0].raw) as outcomes:
         daemon.send(signal.SIGTERM)
         wait_until(lambda: "nobody there" in outcomes)
-        daemon.process.wait()
+        daemon.wait()
     assert set(outcomes) == {"answered", "nobody there"}
     assert daemon.process.returncode == 0
 
@@ -289,8 +294,62 @@ def test_the_log_says_what_was_asked_and_nothing_of_the_mail(home: Path):
         daemon.ask(request("TELL", raw, "User: bob@hidden.example", "Message-class: ham", "Set: local"))
         daemon.ask(b"CHECK SPAMC/1.5\r\nUser: b\x01ob\r\n\r\n")
         daemon.ask(raw)
-        wait_until(lambda: daemon.n_logged("refused why='Bad header line: ") == 2)
-        for part in ("secret", "confidential", "private", "bob", "hidden"):
-            assert part not in daemon.log
-        assert daemon.n_logged(f"request verb=CHECK bytes={len(raw)} verdict=") == 1
-        assert daemon.n_logged(f"request verb=TELL bytes={len(raw)} verdict=learned us=") == 1
+    assert daemon.n_logged("refused why='Bad header line: ") == 2
+    for part in ("secret", "confidential", "private", "bob", "hidden"):
+        assert part not in daemon.log
+    assert daemon.n_logged(f"request verb=CHECK bytes={len(raw)} verdict=") == 1
+    assert daemon.n_logged(f"request verb=TELL bytes={len(raw)} verdict=learned us=") == 1
+
+
+def test_a_client_that_resets_when_its_time_is_over_ends_no_worker(home: Path):
+    with serving(home, '[spamd]\nlisten = "127.0.0.1:0"\n[serve]\ntimeout = 1\nworkers = 1\n') as daemon:
+        workers = daemon.workers
+        os.kill(workers[0], signal.SIGSTOP)
+        for _ in range(5):
+            with connected(("127.0.0.1", daemon.port)) as client:
+                client.sendall(b"CHECK SPAMC/1.5\r\n")
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.kill(workers[0], signal.SIGCONT)
+        assert daemon.ask(PING) == PONG
+        with connected(daemon.socket) as slow:
+            assert received(slow).startswith(b"SPAMD/1.0 79 Timeout")
+        assert daemon.workers == workers
+
+
+def test_what_is_told_is_learned_while_somebody_has_locked_the_home(home: Path, mail: list[Drawn]):
+    folder = os.open(home, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with serving(home) as daemon:
+            answer = daemon.ask(request("TELL", mail[0].raw, "Message-class: ham", "Set: local"))
+            assert b"DidSet: local" in answer
+    finally:
+        os.close(folder)
+
+
+def test_a_client_that_sends_no_more_is_refused_and_gone(home: Path):
+    wrong = request("TELL", b"", "Message-class: junk", "Set: local")
+    with serving(home, "[serve]\nworkers = 1\nmax_connections = 3\n") as daemon:
+        start = time.monotonic()
+        with ExitStack() as kept:
+            for _ in range(9):  # who lingered would keep the others waiting
+                client = kept.enter_context(connected(daemon.socket))
+                client.sendall(wrong)
+                client.shutdown(socket.SHUT_WR)
+                assert received(client).startswith(b"SPAMD/1.0 76 ")
+        assert time.monotonic() - start < 2 * LINGER_S
+
+
+def test_a_host_that_cannot_be_named_is_refused(home: Path):
+    address = "a" * 70 + ".example:783"
+    (home / "priory.toml").write_text(f'[spamd]\nlisten = "{address}"\n')
+    assert refused(home) == f"priory: cannot listen on {address}: no host has such a name; check it\n"
+    assert not (home / "socket").exists()
+
+
+def test_where_too_many_wait_somebody_listens(home: Path):
+    with socket.socket(socket.AF_UNIX) as busy:
+        busy.bind(str(home / "socket"))
+        busy.listen(0)
+        with connected(str(home / "socket")):
+            assert "another daemon does; stop it first" in refused(home)

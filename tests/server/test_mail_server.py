@@ -1,8 +1,9 @@
 """The daemon as a mail server sees it: a conversation step by step, over a real socket."""
 
+import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ class MailServer:
             assert piece, "the daemon hung up"
             got += piece
         return got
+
+    def is_hung_up(self) -> bool:
+        """Wait for what comes: True if it is the end."""
+        return self._socket.recv(1) == b""
+
+    def send_until_blocked(self, sent: bytes) -> None:
+        """Send the same again and again, and read nothing, until the daemon takes no more."""
+        self._socket.settimeout(1)
+        with suppress(TimeoutError):
+            while True:
+                self._socket.sendall(sent * 1000)
 
     def close(self) -> None:
         self._socket.close()
@@ -197,3 +209,42 @@ def test_a_server_that_is_silent_between_messages_is_kept(home: Path, mail: list
         wait_until(lambda: slow.recv(1000))  # a client of the other protocol has run out of time meanwhile
         slow.close()
         assert inserted(server.deliver(mail[0].raw))
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_reload_leaves_conversations_alone(n_workers: int, home: Path, mail: list[Drawn]):
+    with serving(home, CONFIG + f"[serve]\nworkers = {n_workers}\n") as daemon, mail_server(daemon) as server:
+        with mail_server(daemon) as under_way:
+            under_way.ask(packet("M", b"<ann@mail.example>\0"))
+            old = set(daemon.workers)
+            daemon.reload()
+            assert inserted(server.deliver(mail[0].raw))
+            under_way.send(packet("L", b"Subject\0 lunch\0") + packet("E"))
+            assert under_way.answer()[0] == "i"
+            assert old & set(daemon.workers)
+        assert inserted(server.deliver(mail[0].raw))
+        server.send(packet("Q"))
+        daemon.wait_until(lambda: not old & set(daemon.workers))
+
+
+def test_a_stop_answers_the_message_under_way_and_then_hangs_up(home: Path, mail: list[Drawn]):
+    with serving(home, CONFIG) as daemon, mail_server(daemon) as server, mail_server(daemon) as idle:
+        server.ask(packet("M", b"<ann@mail.example>\0"))
+        daemon.send(signal.SIGTERM)
+        daemon.wait_until(lambda: daemon.n_logged("stopping"))
+        assert idle.is_hung_up()
+        server.send(packet("L", b"Subject\0 lunch\0") + packet("E"))
+        answers = [server.answer()]
+        while answers[-1][0] in "imq":
+            answers.append(server.answer())
+        assert inserted(answers)
+        assert answers[-1] == ("c", b"")
+        assert server.is_hung_up()
+        daemon.wait()
+        assert daemon.process.returncode == 0
+
+
+def test_a_server_that_reads_no_answers_is_heard_no_more(home: Path):
+    with serving(home, CONFIG + "[serve]\nworkers = 1\n") as daemon, mail_server(daemon) as server:
+        server.send_until_blocked(packet("M", b"<a>\0"))
+        assert daemon.ask(b"PING SPAMC/1.5\r\n\r\n") == b"SPAMD/1.5 0 PONG\r\n"

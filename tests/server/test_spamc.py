@@ -9,7 +9,7 @@ import pytest
 from priory.demo import Drawn
 from priory.filter import Filter
 from priory.marking import marked
-from real_daemon import Daemon, serving
+from real_daemon import PATIENCE_S, Daemon, serving
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -25,7 +25,9 @@ def run(request: pytest.FixtureRequest, spamc: str, daemon: Daemon) -> Run:
     to = ["-U", daemon.socket] if request.param == "path" else ["-d", "127.0.0.1", "-p", str(daemon.port)]
 
     def run(*options: str, raw: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([spamc, "-F", "/dev/null", *to, *options], input=raw, capture_output=True, check=False)
+        return subprocess.run(
+            [spamc, "-F", "/dev/null", *to, *options], input=raw, capture_output=True, check=False, timeout=PATIENCE_S
+        )
 
     return run
 

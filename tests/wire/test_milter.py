@@ -130,12 +130,12 @@ def test_a_server_that_cannot_stop_is_let_go_on():
     assert milter.receive(packet("B", b"x" * 20)) == (CONTINUE, None)
 
 
-def test_fields_beyond_what_is_read_are_known_by_name():
-    milter = Milter(most_bytes=20)
+def test_fields_that_are_watched_for_are_known_by_name_also_beyond_what_is_read():
+    milter = Milter(most_bytes=20, watched=(b"x-priory-",))
     milter.receive(offer())
     _, (_, message) = talk(milter, [MAIL, SUBJECT, packet("L", b"X-Priory-Verdict\0 ham\0"), END])
-    assert message.fields == [(b"Subject", b" lunch?")]
-    assert message.names == [b"subject", b"x-priory-verdict"]
+    assert message.head == b"Subject: lunch?\n"
+    assert message.watched == [b"x-priory-verdict"]
     assert message.is_cut
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priory.cli.options import HOME, Home, opened
-from priory.cli.thin import TRY_AGAIN, passed_on
+from priory.cli.thin import TRY_AGAIN, passed_on, taken_in
 
 if TYPE_CHECKING:
     from priory.verdict import Verdict
@@ -33,7 +33,9 @@ def filter_message(
 
     In a procmailrc: `:0fw` and `| priory filter`, then `:0:`, `* ^X-Priory-Verdict: spam` and `Junk/`
     """
-    raw = sys.stdin.buffer.read() if sys.stdin else b""
+    raw = taken_in() if sys.stdin else b""
+    if raw is None:
+        raise typer.Exit(TRY_AGAIN)
     status = 0
     try:
         from priory.marking import marked  # noqa: PLC0415 - what cannot be loaded must not stop the mail

@@ -12,6 +12,8 @@ import stat
 import sys
 import time
 
+from priory import __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +36,23 @@ def _filter(arguments: list[str]) -> int | None:
     home, others = _home(arguments)
     if others or sys.stdin is None or not os.path.exists(f"{home}/socket"):  # noqa: PTH110 - no pathlib here
         return None
-    raw = sys.stdin.buffer.read()
+    raw = taken_in()
+    if raw is None:
+        return TRY_AGAIN
     answer = asked("PROCESS", raw, home)
     if answer is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(raw))  # for the ordinary command to read again
         return None
     return passed_on(answer[1])
+
+
+def taken_in() -> bytes | None:
+    """Read a message from standard input; None, and a word about it, if it cannot be read."""
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        sys.stderr.write(f"priory: the message cannot be read: {error.strerror}\n")
+        return None
 
 
 def passed_on(out: bytes) -> int:
@@ -108,11 +121,12 @@ def asked(verb: str, raw: bytes, home: str) -> tuple[list[str], bytes] | None:
             end = time.monotonic() + PATIENCE_S
             connection.settimeout(PATIENCE_S)
             connection.connect(f"{home}/socket")
-            connection.sendall(b"%s SPAMC/1.5\r\nContent-length: %d\r\n\r\n" % (verb.encode(), len(raw)))
-            connection.sendall(raw)
+            connection.settimeout(_left(end))
+            connection.sendall(b"%s SPAMC/1.5\r\nContent-length: %d\r\n\r\n%s" % (verb.encode(), len(raw), raw))
+            connection.settimeout(_left(end))
             while piece := connection.recv(1 << 20):
                 received += piece
-                connection.settimeout(max(end - time.monotonic(), 0.001))
+                connection.settimeout(_left(end))
         finally:
             connection.close()
     except OSError:
@@ -121,7 +135,11 @@ def asked(verb: str, raw: bytes, home: str) -> tuple[list[str], bytes] | None:
     fields = head.decode("latin-1").split("\r\n")
     if fields[0] != "SPAMD/1.1 0 EX_OK" or f"Content-length: {len(body)}" not in fields:
         return None
-    return fields, body
+    return (fields, body) if f"Version: {__version__}" in fields else None  # another version may say something else
+
+
+def _left(end: float) -> float:
+    return max(end - time.monotonic(), 0.001)
 
 
 def _line(fields: list[str], headers: bytes, path: str) -> str | None:

@@ -2,13 +2,15 @@
 
 from typing import Final
 
+from priory import __version__
 from priory.filter import Filter
 from priory.marking import marked, marked_head
 from priory.points import rating_of, spam_label
-from priory.verdict import Verdict, by_kind, digits, is_readable, printable
+from priory.verdict import Verdict, by_kind, digits, printable, readable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
 
 _MOST_EVIDENCE: Final = 15
+_FOR_OURS: Final = frozenset(("PROCESS", "HEADERS"))  # what our own client asks for
 
 
 def answer(request: Request, filter_: Filter) -> tuple[bytes, str]:
@@ -18,7 +20,7 @@ def answer(request: Request, filter_: Filter) -> tuple[bytes, str]:
     verdict = filter_.check(request.body)
     labels = filter_.options.labels
     rating = rating_of(verdict)
-    extra = [("Labels", str(len(labels)))] if request.verb == "HEADERS" else []
+    extra = [("Labels", str(len(labels))), ("Version", __version__)] if request.verb in _FOR_OURS else []
     return rated(request, rating, _body(request, verdict, rating), extra), verdict.label
 
 
@@ -47,11 +49,10 @@ def report(verdict: Verdict, rating: Rating) -> str:
     if verdict.reason:
         return "\n".join([*lines, printable(verdict.reason), ""])
     every = verdict.evidence
-    readable = [each for each in every if is_readable(each.kind)]
     lines += ["", f"{verdict.prior:+8.3f}  prior"]
     lines += [f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} features" for kind in by_kind(every)]
     lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}", "", "The weightiest of it:"]
-    lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable[:_MOST_EVIDENCE]]
+    lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable(every)[:_MOST_EVIDENCE]]
     return "\n".join([*lines, ""])
 
 
@@ -72,7 +73,9 @@ def _body(request: Request, verdict: Verdict, rating: Rating) -> bytes:
 
 def _label(request: Request, labels: tuple[str, ...]) -> str:
     """Return the label that a client means: any by its name; ham and spam always."""
-    meant = {"ham": labels[0], "spam": spam_label(labels), **{label.lower(): label for label in labels}}
+    spam = spam_label(labels)
+    ham = next(label for label in labels if label != spam)
+    meant = {"ham": ham, "spam": spam, **{label.lower(): label for label in labels}}
     if request.message_class not in meant:
         raise Refused.bad("(Message-class header contains invalid class)")
     return meant[request.message_class]

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from typing import Final
 
@@ -29,6 +30,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, gone: "Callable[[Connection], None]") -> None:
         self._gone = gone
         self._transport: asyncio.Transport | None = None
+        self._is_hurried = False
         self.stage = Stage.RECEIVING
         self.since = time.monotonic()  #: when it came to this stage
 
@@ -41,10 +43,14 @@ class Connection(asyncio.Protocol):
         """End."""
         self._gone(self)
 
-    def patience(self, timeout: float, *, is_stopping: bool) -> float:
+    def hurry(self) -> None:
+        """Be done soon: the daemon stops."""
+        self._is_hurried = True
+
+    def patience(self, timeout: float) -> float:
         """Return how many seconds the client may take for the stage it is in."""
         return {
-            Stage.RECEIVING: min(timeout, DRAIN_S) if is_stopping else timeout,
+            Stage.RECEIVING: min(timeout, DRAIN_S) if self._is_hurried else timeout,
             Stage.WORKING: float("inf"),
             Stage.SENDING: timeout,
             Stage.LINGERING: LINGER_S,
@@ -58,6 +64,12 @@ class Connection(asyncio.Protocol):
     def _write(self, answer: bytes) -> None:
         assert self._transport is not None
         self._transport.write(answer)
+
+    def _write_eof(self) -> None:
+        """Let the client know that this was all; it may be gone already."""
+        assert self._transport is not None
+        with suppress(OSError):
+            self._transport.write_eof()
 
     def _close(self) -> None:
         assert self._transport is not None

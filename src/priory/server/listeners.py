@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from priory.server.options import host_and_port
+from priory.server.turn import turn
 
 BACKLOG: Final = 1024  #: connections that wait for a worker
 LONGEST_PATH: Final = 107  #: bytes of a socket's path, says the system
@@ -28,6 +29,8 @@ class Listener:
             self.sockets = [_at_path(address, private=private)] if there is None else _at_port(*there)
         except OSError as error:
             raise ListenError(f"cannot listen on {address}: {error.strerror}; {_remedy(error)}") from None
+        except UnicodeError:
+            raise ListenError(f"cannot listen on {address}: no host has such a name; check it") from None
         self.names = [address if there is None else _name(each) for each in self.sockets]
         self._inode = os.stat(address).st_ino if there is None else None  # noqa: PTH116
 
@@ -47,18 +50,20 @@ class Listener:
 def _at_path(path: str, *, private: bool) -> socket.socket:
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise ListenError(f"cannot listen on {path}: a socket's path has at most {LONGEST_PATH} bytes; shorten it")
-    _remove_stale(path)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177) if private else None
-    try:
-        listener.bind(path)
-    except OSError:
-        listener.close()
-        raise
-    finally:
-        if before is not None:
-            os.umask(before)
-    return _listening(listener)
+    with turn(Path(path).parent):  # who has bound a path and does not listen yet would look stale
+        _remove_stale(path)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177) if private else None
+        try:
+            listener.bind(path)
+            _listen(listener)
+        except OSError:
+            listener.close()
+            raise
+        finally:
+            if before is not None:
+                os.umask(before)
+    return listener
 
 
 def _remove_stale(path: str) -> None:
@@ -76,7 +81,7 @@ def _remove_stale(path: str) -> None:
         except ConnectionRefusedError:
             Path(path).unlink()
             return
-        except TimeoutError:
+        except (BlockingIOError, TimeoutError):
             pass  # somebody listens, but is busy
     raise ListenError(f"cannot listen on {path}: another daemon does; stop it first")
 
@@ -92,17 +97,17 @@ def _at_port(host: str, port: int) -> list[socket.socket]:
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             listener.bind(address)
+            _listen(listener)
     except OSError:
         for listener in bound:
             listener.close()
         raise
-    return [_listening(listener) for listener in bound]
+    return bound
 
 
-def _listening(listener: socket.socket) -> socket.socket:
+def _listen(listener: socket.socket) -> None:
     listener.setblocking(False)
     listener.listen(BACKLOG)
-    return listener
 
 
 def _name(bound: socket.socket) -> str:

@@ -2,7 +2,7 @@
 
 It opens no filter and answers nobody, so there is little that could end it. Workers come in crews, all of one
 configuration. On SIGHUP the configuration is read again and a new crew started; once all of it is ready the old one
-is told to stop, so there is always somebody who takes connections. A crew that cannot start changes nothing.
+is told to retire, so there is always somebody who takes connections. A crew that cannot start changes nothing.
 """
 
 import os
@@ -10,8 +10,8 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ from priory.server.listeners import Listener
 from priory.server.log import log
 from priory.server.notify import notify
 from priory.server.options import Serving
-from priory.server.worker import work
+from priory.server.worker import RETIRE, work
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _AGAIN_S: Final = 1.0  # after a worker could not start
@@ -44,9 +44,14 @@ class Crew:
         return {each: listener.protocol for listener in self.listeners for each in listener.sockets}
 
     @property
+    def is_short(self) -> bool:
+        """Whether it lacks workers."""
+        return len(self.workers) < self.serving.workers
+
+    @property
     def is_ready(self) -> bool:
         """Whether it is whole and all have said that they are ready."""
-        return len(self.workers) == self.serving.workers and all(pipe == -1 for pipe in self.workers.values())
+        return not self.is_short and all(pipe == -1 for pipe in self.workers.values())
 
 
 class Master:
@@ -65,13 +70,11 @@ class Master:
 
     def run(self) -> int:
         """Serve until told to stop; return the exit status. Raises ListenError if it cannot listen."""
-        options, serving = self._read()
-        self._next = Crew(options, serving, self._listening(serving, []))
         with _handled(self._waking):
+            options, serving = self._read()
+            self._next = Crew(options, serving, self._listening(serving, []))
             log("starting", home=self._home, workers=serving.workers)
-            for listener in self._next.listeners:
-                for name in listener.names:
-                    log("listening", on=name, protocol=listener.protocol)
+            _announce(self._next.listeners)
             self._complete(self._next)
             while self._status is None:
                 self._wait()
@@ -97,11 +100,12 @@ class Master:
             if numbers & {signal.SIGTERM, signal.SIGINT}:
                 self._status = 0
         self._take_over()
-        if self._crew is not None and self._status is None and time.monotonic() >= self._start_again_at:
-            self._complete(self._crew)
+        for crew in self._crews():
+            if self._status is None and time.monotonic() >= self._start_again_at:
+                self._complete(crew)
 
     def _wait_ms(self) -> float | None:
-        is_short = self._crew is not None and len(self._crew.workers) < self._crew.serving.workers
+        is_short = any(crew.is_short for crew in self._crews())
         return max(0.0, self._start_again_at - time.monotonic()) * 1000 if is_short else None
 
     def _crews(self) -> Iterator[Crew]:
@@ -115,22 +119,27 @@ class Master:
 
     def _complete(self, crew: Crew) -> None:
         """Start as many workers as the crew lacks."""
-        while len(crew.workers) < crew.serving.workers:
-            ready, theirs = os.pipe()
-            try:
-                process = forked(lambda: self._become_worker(crew, theirs))  # noqa: B023 - it runs here and now
-            except OSError as error:
-                log("error", what=repr(f"no process can be started: {error.strerror}"))
-                os.close(ready)
-                self._start_again_at = time.monotonic() + _AGAIN_S
-                return
-            finally:
-                os.close(theirs)
-            crew.workers[process] = ready
+        try:
+            while crew.is_short:
+                self._start_worker(crew)
+        except OSError as error:
+            log("error", what=repr(f"no process can be started: {error.strerror}"))
+            self._start_again_at = time.monotonic() + _AGAIN_S
 
-    def _become_worker(self, crew: Crew, ready: int) -> None:
+    def _start_worker(self, crew: Crew) -> None:
+        ours, theirs = os.pipe()
+        try:
+            process = forked(lambda: self._become_worker(crew, ours, theirs), deaf_to=(signal.SIGHUP,))
+        except OSError:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        crew.workers[process] = ours
+
+    def _become_worker(self, crew: Crew, masters: int, ready: int) -> None:
         """What a fork does, all its life: it keeps nothing of its master's open but what it needs."""
-        for end in (self._held, self._woken, self._waking):
+        for end in (self._held, self._woken, self._waking, masters):
             os.close(end)
         for other in self._crews():
             for pipe in other.workers.values():
@@ -144,21 +153,22 @@ class Master:
     def _bury(self) -> None:
         """See which workers have ended, and what that means."""
         for crew in list(self._crews()):
+            pipes = []
             for process in [each for each in crew.workers if _ended(each)]:
-                pipe = crew.workers.pop(process)
+                pipes.append(crew.workers.pop(process))
                 log("worker ended", worker=process)
-                if pipe != -1:
-                    os.close(pipe)
-                    self._start_again_at = time.monotonic() + _AGAIN_S
-                    if crew is self._next:
-                        self._give_up(crew)
-                        break
+            unready = [pipe for pipe in pipes if pipe != -1]
+            for pipe in unready:
+                os.close(pipe)
+                self._start_again_at = time.monotonic() + _AGAIN_S
+            if unready and crew is self._next:
+                self._give_up(crew)
         self._leaving = {each for each in self._leaving if not _ended(each)}
 
     def _give_up(self, crew: Crew) -> None:
         """A crew that cannot start does not start."""
         self._next = None
-        self._dismiss(crew)
+        self._dismiss(crew, signal.SIGTERM)
         if self._crew is None:
             self._status = 1
         else:
@@ -166,21 +176,23 @@ class Master:
             notify("READY=1")
 
     def _reload(self) -> None:
-        """Read the configuration again and start a crew with it."""
+        """Read the configuration again and start a crew with it, in place of one that is not ready yet."""
         notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
         log("reloading")
-        if self._next is not None:
-            self._dismiss(self._next)
-            self._next = None
-        bound = self._crew.listeners if self._crew is not None else []
+        bound = [listener for crew in self._crews() for listener in crew.listeners]
         try:
             options, serving = self._read()
-            self._next = Crew(options, serving, self._listening(serving, bound))
+            crew = Crew(options, serving, self._listening(serving, bound))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the daemon goes on
             log("reload failed", why=repr(str(error)))
-            notify("READY=1")
+            if self._next is None:
+                notify("READY=1")
             return
-        self._complete(self._next)
+        _announce(listener for listener in crew.listeners if listener not in bound)
+        before, self._next = self._next, crew
+        if before is not None:
+            self._dismiss(before, signal.SIGTERM)
+        self._complete(crew)
 
     def _take_over(self) -> None:
         """Once the next crew is ready, let the one before it go."""
@@ -188,20 +200,19 @@ class Master:
             return
         before, self._crew, self._next = self._crew, self._next, None
         if before is not None:
-            self._dismiss(before)
+            self._dismiss(before, RETIRE)
         log("ready", workers=self._crew.serving.workers)
         notify("READY=1", f"MAINPID={os.getpid()}")
 
-    def _dismiss(self, crew: Crew) -> None:
-        """Tell the workers of a crew to stop, and let go of what it alone listened on."""
+    def _dismiss(self, crew: Crew, how: signal.Signals) -> None:
+        """Tell the workers of a crew to stop, or to retire, and let go of what it alone listened on."""
         kept = [listener for other in self._crews() for listener in other.listeners]
         for listener in crew.listeners:
             if listener not in kept:
                 listener.hide()
         for process, pipe in crew.workers.items():
             self._leaving.add(process)
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGTERM)
+            os.kill(process, how)  # it is there: nobody but us waits for it
             if pipe != -1:
                 os.close(pipe)
         for listener in crew.listeners:
@@ -230,10 +241,12 @@ class Master:
         """Let the workers finish what they have begun."""
         notify("STOPPING=1")
         log("stopping")
+        for process in self._leaving:
+            os.kill(process, signal.SIGTERM)
         crews = list(self._crews())
         self._crew = self._next = None
         for crew in crews:
-            self._dismiss(crew)
+            self._dismiss(crew, signal.SIGTERM)
         end = time.monotonic() + _PATIENCE_S
         while self._leaving and time.monotonic() < end:
             if select.select([self._woken], [], [], 0.1)[0]:
@@ -244,6 +257,12 @@ class Master:
             os.waitpid(process, 0)
         log("stopped")
         return status
+
+
+def _announce(listeners: Iterable[Listener]) -> None:
+    for listener in listeners:
+        for name in listener.names:
+            log("listening", on=name, protocol=listener.protocol)
 
 
 def _ended(process: int) -> bool:

@@ -38,13 +38,29 @@ class MilterConnection(Connection):
 
     def __init__(self, most_bytes: int, filter_: Filter, policy: Policy, gone: Callable[[Connection], None]) -> None:
         super().__init__(gone)
-        self._milter = Milter(most_bytes)
+        self._milter = Milter(most_bytes, watched=OURS)
         self._filter = filter_
         self._policy = policy
 
-    def patience(self, timeout: float, *, is_stopping: bool) -> float:  # noqa: ARG002 - the server has a limit, too
+    def hurry(self) -> None:
+        """Hang up between two messages; one that is under way is waited for."""
+        super().hurry()
+        if self._milter.is_between_messages:
+            self._close()
+
+    def patience(self, timeout: float) -> float:  # noqa: ARG002 - the server has a limit, too
         """Return how many seconds a server may be silent."""
-        return DRAIN_S if is_stopping else _PATIENCE_S
+        return DRAIN_S if self._is_hurried else _PATIENCE_S
+
+    def pause_writing(self) -> None:
+        """Hear nothing more from a server until it has read what it was told."""
+        assert self._transport is not None
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        assert self._transport is not None
+        self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         """Take what the server has sent, and answer it."""
@@ -52,7 +68,7 @@ class MilterConnection(Connection):
         try:
             answer, decision = self._milter.receive(data)
             while decision is not None:
-                self._write(answer + self._decided(decision))
+                self._decide(answer, decision)
                 answer, decision = self._milter.receive(b"")
         except BrokenError as error:
             log("refused", why=repr(str(error)))
@@ -62,15 +78,16 @@ class MilterConnection(Connection):
         if self._milter.is_over:
             self._close()
 
-    def _decided(self, decision: Begun | Message) -> bytes:
+    def _decide(self, before: bytes, decision: Begun | Message) -> None:
         if isinstance(decision, Message):
-            return self._answer(decision)
+            self._answer(before, decision)
+            return
         is_known = bool(decision.macros.get("auth_authen")) and not self._policy.checks_authenticated
-        return ACCEPT if is_known else CONTINUE
+        self._write(before + (ACCEPT if is_known else CONTINUE))
 
-    def _answer(self, message: Message) -> bytes:
+    def _answer(self, before: bytes, message: Message) -> None:
         start, raw, queue = time.monotonic(), message.raw, _plain(message.macros.get("i", ""))
-        forged = self._milter.removed(name for name in message.names if name.startswith(OURS))
+        forged = self._milter.removed(message.watched)
         try:
             verdict = self._filter.check(raw)
             done, answer = self._done(verdict)
@@ -79,8 +96,10 @@ class MilterConnection(Connection):
             log_error(error, queue=queue, bytes=len(raw))
             done, answer, said = "mark", self._milter.inserted(UNCHECKED) + CONTINUE, "unchecked"
         us = round((time.monotonic() - start) * 1e6)
+        self._write(before + forged + answer)
+        if self._is_hurried:
+            self._close()
         log("message", queue=queue, bytes=len(raw), verdict=said, action=done, us=us)
-        return forged + answer
 
     def _done(self, verdict: Verdict) -> tuple[str, bytes]:
         """Return what is done with a message, and how the server is told."""

@@ -20,6 +20,7 @@ class SpamdConnection(Connection):
         super().__init__(gone)
         self._incoming = Incoming(most_bytes)
         self._answering = answering
+        self._is_heard_out = False  # the client sends no more
 
     def data_received(self, data: bytes) -> None:
         """Take a piece of the request; what comes after it is dropped."""
@@ -34,6 +35,7 @@ class SpamdConnection(Connection):
 
     def eof_received(self) -> bool:
         """The client sends no more, but may wait for its answer."""
+        self._is_heard_out = True
         if self.stage is Stage.LINGERING:
             return False
         if self.stage is Stage.RECEIVING:
@@ -48,8 +50,8 @@ class SpamdConnection(Connection):
     def expire(self) -> None:
         """Let go of a client that takes too long."""
         if self.stage is Stage.RECEIVING and self._transport is not None:
+            self._is_heard_out = True
             self._refuse(Refused(EX_TIMEOUT, "Timeout: (the request did not come in time)"))
-            self._close()
         else:
             super().expire()
 
@@ -74,10 +76,11 @@ class SpamdConnection(Connection):
 
     def _send(self, request: Request, answer: bytes, said: str) -> None:
         us = round((time.monotonic() - self.since) * 1e6)
-        log("request", verb=request.verb, bytes=len(request.body), verdict=said, us=us)
         self._reach(Stage.SENDING)
         self._write(answer)
+        self._write_eof()
         self._close()
+        log("request", verb=request.verb, bytes=len(request.body), verdict=said, us=us)
 
     def _fail(self, request: Request, error: Exception) -> None:
         if not isinstance(error, Refused):
@@ -87,8 +90,9 @@ class SpamdConnection(Connection):
 
     def _refuse(self, refused: Refused) -> None:
         """Say why, and give the client time to read it: to close while it sends would throw away what it was told."""
-        log("refused", why=repr(str(refused)))
         self._reach(Stage.LINGERING)
         self._write(refused.answer)
-        if self._transport is not None and self._transport.can_write_eof():
-            self._transport.write_eof()
+        self._write_eof()
+        if self._is_heard_out:
+            self._close()
+        log("refused", why=repr(str(refused)))

@@ -1,11 +1,14 @@
 """One process that answers clients: an event loop, a filter that it alone has open, and a second one to learn with.
 
 A message takes some 0.2 ms to check, so that is done between two turns of the loop: to hand it to a thread would take
-longer than most messages do. A message of 10 MB, the largest that is taken unless configured otherwise, may take a
-tenth of a second, for which this worker's other clients wait; those of the other workers do not.
+longer than most messages do. While it checks a large one this worker's other clients wait; those of the other workers
+do not.
 
 To learn takes longer, as what is learned is durable when it is answered, and one process after the other may write. So
 that is done in a thread, with a filter of its own, for a filter belongs to the thread that opened it.
+
+A worker that is to retire takes no new clients and leaves when those it has are gone: a mail server would check nothing
+more of a conversation whose milter hangs up. One that is to stop hurries them.
 """
 
 import asyncio
@@ -14,17 +17,16 @@ import signal
 import socket
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 
 import priory.evidence  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
 from priory.filter import Filter, Options
 from priory.journal import JournalError
-from priory.server.answers import answer, tell
-from priory.server.connection import Connection, Stage
+from priory.server.answers import answer
+from priory.server.connection import Connection, Stage, log_error
+from priory.server.learner import Learner
 from priory.server.listeners import BACKLOG
 from priory.server.log import log
 from priory.server.milter import MilterConnection
@@ -32,6 +34,7 @@ from priory.server.options import Serving
 from priory.server.spamd import SpamdConnection
 from priory.wire.spamd import Request
 
+RETIRE: Final = signal.SIGUSR1
 SWEEP_S: Final = 0.5
 SLOW_S: Final = 1.0  #: a client that has taken longer to send its request goes first if there are too many
 
@@ -51,19 +54,20 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
 class _Worker:
     def __init__(self, filter_: Filter, serving: Serving, listeners: Mapping[socket.socket, str]) -> None:
         self._filter = filter_
-        self._learner = _Learner(filter_.home, filter_.options)
+        self._learner = Learner(filter_.home, filter_.options)
         self._serving = serving
         self._listeners = listeners
         self._most = max(1, serving.max_connections // serving.workers)
         self._connections: dict[Connection, None] = {}  # the oldest first
         self._beginning: set[asyncio.Task[object]] = set()
         self._is_accepting = False
+        self._is_retiring = False
         self._is_stopping = False
         self._done = asyncio.Event()
 
     async def run(self, ready: int, alive: int) -> None:
         loop = asyncio.get_running_loop()
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        loop.add_signal_handler(RETIRE, self._retire)
         loop.add_signal_handler(signal.SIGTERM, self._stop, alive)
         loop.add_reader(alive, self._stop, alive)
         self._accept_more()
@@ -72,15 +76,23 @@ class _Worker:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._done.wait(), SWEEP_S)
             self._sweep()
+            self._learner.rest()
         self._learner.close()
 
     def _stop(self, alive: int) -> None:
-        """Take those who wait already, and nobody else."""
-        if self._is_stopping:
-            return
+        """Retire soon: whoever is here is hurried."""
         asyncio.get_running_loop().remove_reader(alive)
-        self._accept_no_more()
         self._is_stopping = True
+        for connection in list(self._connections):
+            connection.hurry()
+        self._retire()
+
+    def _retire(self) -> None:
+        """Take those who wait already, and nobody else."""
+        if self._is_retiring:
+            return
+        self._accept_no_more()
+        self._is_retiring = True
         for listener in self._listeners:
             for _ in range(BACKLOG):
                 if not self._accept(listener):
@@ -94,11 +106,11 @@ class _Worker:
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
-        if self._is_stopping and not self._connections:
+        if self._is_retiring and not self._connections:
             self._done.set()
 
     def _accept_more(self) -> None:
-        if not (self._is_accepting or self._is_stopping) and len(self._connections) < self._most:
+        if not (self._is_accepting or self._is_retiring) and len(self._connections) < self._most:
             for listener in self._listeners:
                 asyncio.get_running_loop().add_reader(listener, self._accept, listener)
             self._is_accepting = True
@@ -121,6 +133,8 @@ class _Worker:
             return False
         client.setblocking(False)
         connection = self._connection(self._listeners[listener])
+        if self._is_stopping:
+            connection.hurry()
         self._connections[connection] = None
         begun = asyncio.get_running_loop().connect_accepted_socket(lambda: connection, client)
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
@@ -148,42 +162,17 @@ class _Worker:
         """Let go of who takes too long, and of the slowest if there are too many."""
         now, timeout = time.monotonic(), self._serving.timeout
         for connection in list(self._connections):
-            if now - connection.since > connection.patience(timeout, is_stopping=self._is_stopping):
-                connection.expire()
+            if now - connection.since > connection.patience(timeout):
+                self._expire(connection)
         if len(self._connections) >= self._most:
             here = [c for c in self._connections if c.makes_way and c.stage is Stage.RECEIVING]
             for connection in [c for c in here if now - c.since > SLOW_S][: max(1, self._most // 4)]:
-                connection.expire()
+                self._expire(connection)
         self._accept_more()
 
-
-class _Learner:
-    """A thread with a filter of its own, opened when the first lesson comes.
-
-    The learners of all workers take turns by a lock on the home's folder. Who waits for SQLite's own lock asks for it
-    now and then, so whoever has just had it gets it again: among fifty clients lessons took twice as long.
-    """
-
-    def __init__(self, home: Path, options: Options) -> None:
-        self._home = home
-        self._options = options
-        self._thread = ThreadPoolExecutor(1)
-        self._filter: Filter | None = None
-
-    def tell(self, request: Request) -> "asyncio.Future[tuple[bytes, str]]":
-        return asyncio.get_running_loop().run_in_executor(self._thread, self._tell, request)
-
-    def _tell(self, request: Request) -> tuple[bytes, str]:
-        if self._filter is None:
-            self._filter = Filter.open(self._home, self._options)
-        turn = os.open(self._home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    def _expire(self, connection: Connection) -> None:
+        """Let go of a client; whatever goes wrong with one of them, the others stay."""
         try:
-            flock(turn, LOCK_EX)
-            return tell(request, self._filter)
-        finally:
-            os.close(turn)
-
-    def close(self) -> None:
-        if self._filter is not None:
-            self._thread.submit(self._filter.close)
-        self._thread.shutdown()
+            connection.expire()
+        except Exception as error:  # noqa: BLE001
+            log_error(error)

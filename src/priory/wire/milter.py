@@ -94,28 +94,30 @@ class Message:
 
     macros: dict[str, str] = field(default_factory=dict)
     recipients: list[str] = field(default_factory=list)
-    names: list[bytes] = field(default_factory=list)  #: of all fields, in lower case
-    fields: list[tuple[bytes, bytes]] = field(default_factory=list)  #: names, and values as they stand after the colon
+    watched: list[bytes] = field(default_factory=list)  #: names of fields that are watched for, in lower case
+    head: bytes = b""
     body: bytes = b""
     is_cut: bool = False  #: there was more than is read
 
     @property
     def raw(self) -> bytes:
         """The message with the line ends that it will have in a mailbox."""
-        head = b"".join(name + b":" + value + b"\n" for name, value in self.fields)
-        return head + b"\n" + self.body.replace(b"\r\n", b"\n")
+        return self.head + b"\n" + self.body.replace(b"\r\n", b"\n")
 
 
 class Milter:
     """Our side of one connection; what it makes of the bytes does not depend on how they were cut."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, watched: tuple[bytes, ...] = ()) -> None:
+        """Keep so much of a message, and of all its fields the names that begin like this."""
         self._most_bytes = most_bytes
+        self._watched = watched
         self._unread = bytearray()
         self._state = _START
         self._agreed = 0
         self._macros: dict[str, dict[str, str]] = {}
         self._message = Message()
+        self._head = bytearray()
         self._body = bytearray()
         self._room = most_bytes
         self.actions = 0  #: what the server lets us do
@@ -124,6 +126,11 @@ class Milter:
     def is_over(self) -> bool:
         """Whether the server has said good-bye."""
         return self._state == _END
+
+    @property
+    def is_between_messages(self) -> bool:
+        """Whether no message is under way, and some may have been."""
+        return self._state == _READY
 
     def receive(self, data: bytes) -> tuple[bytes, Begun | Message | None]:
         """Take what the server has sent; return what to send at once, and what is to be answered by the caller.
@@ -220,14 +227,15 @@ class Milter:
         return {name: value for step in self._macros.values() for name, value in step.items()}
 
     def _complete(self) -> Message:
-        message, message.body, message.macros = self._message, bytes(self._body), self._known()
+        message, message.macros = self._message, self._known()
+        message.head, message.body = bytes(self._head), bytes(self._body)
         self._start_anew(known="CH")
         return message
 
     def _start_anew(self, known: str) -> None:
         """Forget the message, and the macros of all steps but those."""
         self._macros = {step: macros for step, macros in self._macros.items() if step in known}
-        self._message, self._body, self._room = Message(), bytearray(), self._most_bytes
+        self._message, self._head, self._body, self._room = Message(), bytearray(), bytearray(), self._most_bytes
 
     def _take_recipient(self, content: bytes) -> None:
         if len(self._message.recipients) < MOST_RECIPIENTS:
@@ -237,13 +245,14 @@ class Milter:
     def _take_field(self, content: bytes) -> None:
         name, _, value = content.partition(b"\0")
         value = value.removesuffix(b"\0")
-        value = value if self._agreed & _LEADING_SPACE else b" " + value
-        self._message.names.append(name.lower())
-        self._room -= len(name) + len(value) + 2
+        line = name + (b":" if self._agreed & _LEADING_SPACE else b": ") + value + b"\n"
+        if name.lower().startswith(self._watched):
+            self._message.watched.append(name.lower())
+        self._room -= len(line)
         if self._room < 0:
             self._room, self._message.is_cut = 0, True
         else:
-            self._message.fields.append((name, value))
+            self._head += line
 
     def _take_body(self, content: bytes) -> bytes:
         self._body += content[: self._room]

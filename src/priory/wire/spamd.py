@@ -9,8 +9,8 @@ A connection carries one request and one answer. After the first line come field
     …the message…                …the message with a verdict…
 
 The body of a request has as many bytes as Content-length says, or, without that field, all bytes until the client
-stops sending. PING and SKIP have none, and before 1.5 no fields either. Fields that nobody knows are ignored, and so is
-what follows the body; lines may end in a bare line feed.
+stops sending. PING and SKIP have none, and before 1.5 no fields either. Fields that nobody knows are ignored, and
+what follows the body is not read; lines may end in a bare line feed.
 
 Whatever else is wrong is the client's error. It is answered in the words of the original, with a status of sysexits.h,
 by one line: `SPAMD/1.0 76 Bad header line: (EOF during headers)`.
