@@ -260,8 +260,16 @@ class Filter:
 
     def forget(self, message: bytes, user: str = "") -> str | None:
         """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none."""
-        is_digest = len(message) == 32 and self.journal.label_of(message, user) is not None
-        return self._memory.forget(message if is_digest else parse(message).digest, user)
+        return self._memory.forget(self._named(message), user)
+
+    def taught_by(self, message: bytes) -> list[str]:
+        """Return who has taught a message, given itself or by its digest; the empty name is nobody in particular."""
+        return self.journal.users_of(self._named(message))
+
+    def _named(self, message: bytes) -> bytes:
+        """The digest that names a message, which may be one already."""
+        is_digest = len(message) == 32 and bool(self.journal.users_of(message))
+        return message if is_digest else parse(message).digest
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
@@ -284,7 +292,7 @@ class Filter:
             scored=dict(zip(labels, counts.n_scored(), strict=True)),
             calibration=dict(zip(about, self._memory.calibrations, strict=True)),
             thresholds=self._thresholds,
-            journal_bytes=self.journal.path.stat().st_size,
+            journal_bytes=self.journal.size_bytes(),
         )
 
     def _taught(self, lessons: Iterable[tuple[bytes | Prepared, str, str]]) -> Iterator[Taught]:

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 from command import PRIORY, priory
-
 from priory.demo import draw
 
 
@@ -29,6 +28,9 @@ def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
     assert priory("forget", one, digest, home=tmp_path).stdout == b"forgot 2, never learned 0\n"
     again = priory("forget", one, home=tmp_path)
     assert (again.stdout, again.returncode) == (b"forgot 0, never learned 1\n", 1)
+    priory("learn", "spam", "--user", "ann", one, home=tmp_path)
+    of_another = priory("forget", one, home=tmp_path).stdout.decode()
+    assert of_another == "forgot 0, never learned 1\nsome of these were taught with --user ann: name them that way\n"
 
 
 def test_what_is_no_mail_is_passed_over_and_told(inbox: Path, tmp_path: Path):

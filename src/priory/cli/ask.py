@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require
+from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require, shown
 from priory.cli.thin import line
 from priory.verdict import Verdict, digits, printable
 
@@ -50,7 +50,7 @@ def check(
         what = f"{passed_over[0]}, which is" if len(passed_over) == 1 else f"{len(passed_over):,} files that are"
         sys.stderr.write(f"priory: passed over {what} no mail\n")
     if not n_messages:
-        raise Problem(f"no messages in {' '.join(paths)}")
+        raise Problem(f"no messages in {shown(paths)}")
     if reason and not as_json:
         sys.stderr.write(f"priory: {reason} in {home}; teach it with: priory learn LABEL PATH…\n")
 

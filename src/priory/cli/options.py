@@ -38,6 +38,11 @@ class Problem(Exception):  # noqa: N818 - it is for people
     """Something is wrong with the input, the configuration or the store; the text says what and the remedy."""
 
 
+def shown(paths: list[str]) -> str:
+    """Return what somebody has named, as it is said to them."""
+    return " ".join("standard input" if path == "-" else path for path in paths)
+
+
 @contextmanager
 def problems() -> Iterator[None]:
     """Turn the errors that people can act on into problems; all others are ours and keep their traceback."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Jobs, Json, Problem, User, opened, problems
+from priory.cli.options import HOME, Home, Jobs, Json, Problem, User, opened, problems, shown
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
     if broken:
         raise broken
     if not any(done.values()) and not stopped:
-        raise Problem(f"no messages in {index or ' '.join((what or [])[1:])}")
+        raise Problem(f"no messages in {index or shown(what[1:] if what else [])}")
     if stopped:
         raise typer.Exit(130)
 
@@ -168,13 +168,19 @@ def forget(
     `priory forget 2f9c1e…(64 digits)`
     """
     done = Counter({"forgotten": 0, "unknown": 0})
+    others: set[str] = set()
     with opened(home) as filter_:
         for message in _messages_or_digests(what):
-            done["forgotten" if filter_.forget(message, user) else "unknown"] += 1
+            is_forgotten = filter_.forget(message, user) is not None
+            done["forgotten" if is_forgotten else "unknown"] += 1
+            others.update([] if is_forgotten else filter_.taught_by(message))
     if as_json:
         print(json.dumps(dict(done)))  # noqa: T201
     else:
         print(f"forgot {done['forgotten']:,}, never learned {done['unknown']:,}")  # noqa: T201
+        for each in sorted(others):
+            option = f"with --user {each}" if each else "without --user"
+            print(f"some of these were taught {option}: name them that way")  # noqa: T201
     if not done["forgotten"]:
         raise typer.Exit(1)
 

@@ -59,8 +59,12 @@ def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         text = ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from None
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}. Check that this account may enter its folder and read it."
+        ) from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} cannot be read: it is not in UTF-8. Save it as that.") from None
     try:
         return parse(text)
     except ConfigError as error:

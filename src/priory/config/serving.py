@@ -50,15 +50,14 @@ def _prices(action: str, given: Any, labels: tuple[str, ...]) -> dict[str, float
 
 def _addresses(section: str, given: Any) -> tuple[str, ...]:
     several = [given] if isinstance(given, str) else given
+    usual = "127.0.0.1:7357" if section == "milter" else "127.0.0.1:783"
     if not isinstance(several, list):
-        raise ConfigError(
-            f'[{section}] listen must be an address or a list of them, such as "127.0.0.1:783", not {given!r}'
-        )
+        raise ConfigError(f'[{section}] listen must be an address or a list of them, such as "{usual}", not {given!r}')
     for each in several:
         if not (isinstance(each, str) and (each.startswith("/") or host_and_port(each))):
             raise ConfigError(
-                f'[{section}] listen: {each!r} is no address; use host:port, such as "127.0.0.1:783" or "[::1]:783", '
-                "or the full path of a socket"
+                f'[{section}] listen: {each!r} is no address; use host:port, such as "{usual}" or "[::1]:783", or the '
+                "full path of a socket, and nothing before them"
             )
     return tuple(several)
 

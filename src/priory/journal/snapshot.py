@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from priory.bayes import Counts
 from priory.journal.lesson import JournalError
+from priory.journal.ownership import give_to_owner
 
 _MAGIC: Final = b"priory counts 3\n"
 HEAD_BYTES: Final = 4096  #: that name the journal and what else must fit
@@ -47,6 +48,7 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
+        give_to_owner(beside)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

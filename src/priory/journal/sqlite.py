@@ -14,6 +14,7 @@ from typing import Any, Final, Self
 from priory.journal import in_use
 from priory.journal.bundles import BUNDLES, Bundles
 from priory.journal.lesson import Change, JournalError, Lesson
+from priory.journal.ownership import give_to_owner
 
 FORMAT: Final = 3
 APPLICATION_ID: Final = 0x50524A4C
@@ -201,6 +202,11 @@ class Journal:
         )
         self._tally.clear()
 
+    def size_bytes(self) -> int:
+        """Return what the journal takes on disk, with the log in which the latest changes are."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return sum(path.stat().st_size for path in (self.path, log) if path.exists())
+
     def position(self) -> tuple[int, int]:
         """Return the number of the last change, and the last one whose forgotten lessons are gone."""
         change, settled = self._row("SELECT change, settled FROM journal")
@@ -229,6 +235,13 @@ class Journal:
     def label_of(self, digest: bytes, user: str = "") -> str | None:
         """Return the label under which a message was learned, if it was."""
         return self.labels_of([digest], user).get(digest)
+
+    def users_of(self, digest: bytes) -> list[str]:
+        """Return who has taught a message; the empty name is nobody in particular."""
+        with _errors_named(self.path, self._wait_s):
+            self._write_down()
+            rows = self._db.execute("SELECT user FROM lessons WHERE substr(digest, 17) = substr(?, 17)", (digest,))
+            return sorted(user for (user,) in rows)
 
     def labels_of(self, digests: Iterable[bytes], user: str = "") -> dict[bytes, str]:
         """Return the labels under which messages were learned, of those that were."""
@@ -424,6 +437,7 @@ def _touch(path: Path) -> None:
     """Make the file, for its owner alone; SQLite gives the files beside it the same mode."""
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+        give_to_owner(path)
     except OSError as error:
         raise JournalError(
             f"{path} cannot be made: {os.strerror(error.errno or 0)}. Check that the folder is writable."

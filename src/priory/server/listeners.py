@@ -120,4 +120,6 @@ def _remedy(error: OSError) -> str:
         return "choose a port from 1024 up or a folder that this account may write, or start with more rights"
     if isinstance(error, socket.gaierror):
         return "check the name of the host"
-    return "check the address, and that nothing else listens there"
+    if isinstance(error, FileNotFoundError):
+        return "make its folder first"
+    return "check the address, and that nothing else listens there, nor another section of the configuration"
