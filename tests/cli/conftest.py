@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from command import priory
 
+from command import priory
 from priory.demo import draw
 
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import PRIORY, priory
 
+from command import PRIORY, priory
 from priory.cli.app import COMMANDS
 
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from command import priory
 
 

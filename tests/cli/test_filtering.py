@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from command import priory
 from typer.testing import CliRunner
 
+from command import priory
 from priory.cli.app import app
 
 

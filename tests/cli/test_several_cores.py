@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from command import PRIORY, priory
 
+from command import PRIORY, priory
 from priory.demo import draw
 
 
