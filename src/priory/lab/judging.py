@@ -4,6 +4,7 @@ All models see the same folds of the same rows. Each model on each fold is one p
 by side, and what was done is kept should the rest be interrupted.
 """
 
+import ctypes
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -258,7 +259,12 @@ def run_of(name: str, task: Task, cells: Sequence[Cell]) -> Run:
 
 
 def _reset_peak() -> int | None:
-    """Let the system forget this process's highest memory use, and return the present one; None where it cannot."""
+    """Let the system forget this process's highest memory use, and return the present one; None where it cannot.
+
+    What is free in this process goes back to the system first: a model that takes it would seem to take nothing.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
         return _memory("VmRSS")
