@@ -46,6 +46,8 @@ def test_what_is_no_mail_is_passed_over_and_told(inbox: Path, tmp_path: Path):
     beside = priory("check", next((folder / "spam").iterdir()), empty, folder / "notes.txt", home=tmp_path / "home")
     assert beside.stdout.count(b"\n") == 2  # a file that is named is mail, whatever it looks like, unless it is empty
     assert f"priory: passed over {empty}, which is no mail\n".encode() in beside.stderr
+    nothing = priory("learn", "ham", empty, home=tmp_path / "home")
+    assert (nothing.returncode, nothing.stderr) == (1, f"priory: no messages in {empty}\n".encode())
 
 
 def test_what_was_learned_before_a_broken_archive_is_kept_and_told(inbox: Path, tmp_path: Path):

@@ -60,7 +60,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
         print(_summary(done, stopped, seconds, home))  # noqa: T201
     if broken:
         raise broken
-    if not any(done.values()) and not stopped:
+    if not (done["learned"] or done["relearned"] or done["known"] or stopped):
         raise Problem(f"no messages in {index or shown(what[1:] if what else [])}")
     if stopped:
         raise typer.Exit(130)
