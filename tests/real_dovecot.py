@@ -1,7 +1,9 @@
 """A real Dovecot, started by a test with a configuration and ports of its own, and ended by it."""
 
 import imaplib
+import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -21,7 +23,7 @@ state_dir = {folder}/state
 log_path = {folder}/log
 protocols = imap lmtp
 listen = 127.0.0.1
-ssl = no
+{tls}
 disable_plaintext_auth = no
 first_valid_uid = 1
 first_valid_gid = 1
@@ -53,7 +55,7 @@ service imap-login {{
     port = {imap}
   }}
   inet_listener imaps {{
-    port = 0
+    port = {imaps}
   }}
 }}
 service anvil {{
@@ -67,6 +69,9 @@ service lmtp {{
     mode = 0
   }}
 }}
+{more}
+"""
+_RECIPES = """
 protocol imap {{
   mail_plugins = $mail_plugins imap_sieve
 }}
@@ -98,11 +103,29 @@ class Dovecot:
 
     folder: Path
     imap: int
+    imaps: int
     lmtp: int
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(["dovecot", "-F", "-c", str(self.folder / "dovecot.conf")])
+        wait_until(lambda: "starting up" in self.log)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(PATIENCE_S)
+
+    def cut(self, user: str) -> None:
+        """Cut the connections of a user, whose processes are named in the log of who has logged in."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        for process in set(re.findall(rf"Login: user=<{user}>,.* mpid=(\d+)", self.log)) & set(children):
+            os.kill(int(process), signal.SIGKILL)
 
     @property
     def log(self) -> str:
-        return (self.folder / "log").read_text()
+        path = self.folder / "log"
+        return path.read_text() if path.exists() else ""
 
     @contextmanager
     def mailboxes(self, user: str) -> Iterator["Mailboxes"]:
@@ -138,28 +161,40 @@ class Mailboxes:
 
 
 @contextmanager
-def dovecot(folder: Path, spamd: Path) -> Iterator[Dovecot]:
-    """Run a Dovecot with the recipes, whose users teach a daemon that listens on a socket."""
+def dovecot(
+    folder: Path, spamd: Path | None = None, *, certificate: Path | None = None, more: str = ""
+) -> Iterator[Dovecot]:
+    """Run a Dovecot; with the recipes, if its users are to teach a daemon that listens on a socket.
+
+    A certificate is a file with the key in it. `more` are more settings.
+    """
     mail = pwd.getpwnam("mail")
     for name in ("run", "state", "mail", "recipes"):
         (folder / name).mkdir(parents=True)
-    for each in RECIPES.iterdir():
-        shutil.copy(each, folder / "recipes")
-    program = folder / "recipes" / "priory-learn"
-    program.write_text(program.read_text().replace("/run/priory/spamd.sock", str(spamd)))
+    if spamd is not None:
+        more += _recipes(folder / "recipes", spamd)
     for owned in (folder / "mail", folder / "recipes"):
         shutil.chown(owned, "mail", "mail")
     for parent in (folder, *folder.parents):
         if parent.parts[1:2] == ("tmp",) and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o011)  # the owner of the mail must get through
-    imap, lmtp = free_port(), free_port()
-    settings = {"folder": folder, "recipes": folder / "recipes", "imap": imap, "lmtp": lmtp, "password": PASSWORD}
-    config = folder / "dovecot.conf"
-    config.write_text(_CONFIG.format(uid=mail.pw_uid, gid=mail.pw_gid, **settings))
-    process = subprocess.Popen(["dovecot", "-F", "-c", str(config)])
+    tls = "ssl = no" if certificate is None else f"ssl_cert = <{certificate}\nssl_key = <{certificate}"
+    store = Dovecot(folder, free_port(), free_port() if certificate else 0, free_port())
+    ports = {"imap": store.imap, "imaps": store.imaps, "lmtp": store.lmtp}
+    owner = {"uid": mail.pw_uid, "gid": mail.pw_gid}
+    settings = {"folder": folder, "password": PASSWORD, "tls": tls, "more": more, **ports, **owner}
+    (folder / "dovecot.conf").write_text(_CONFIG.format(**settings))
+    store.start()
     try:
-        wait_until(lambda: "starting up" in (folder / "log").read_text() if (folder / "log").exists() else False)
-        yield Dovecot(folder, imap, lmtp)
+        yield store
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE_S)
+        store.stop()
+
+
+def _recipes(folder: Path, spamd: Path) -> str:
+    """Put the recipes into a folder; return the settings that have Dovecot use them."""
+    for each in RECIPES.iterdir():
+        shutil.copy(each, folder)
+    program = folder / "priory-learn"
+    program.write_text(program.read_text().replace("/run/priory/spamd.sock", str(spamd)))
+    return _RECIPES.format(recipes=folder)

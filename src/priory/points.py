@@ -32,6 +32,16 @@ def spam_label(labels: Iterable[str]) -> str:
     return "spam" if "spam" in known else known[1]
 
 
+def ham_label(labels: Iterable[str]) -> str:
+    """Return the label that is ham: the first that is not spam.
+
+    >>> ham_label(["spam", "ham"])
+    'ham'
+    """
+    known = list(labels)
+    return next(label for label in known if label != spam_label(known))
+
+
 def rating_of(verdict: Verdict) -> Rating:
     """Return a verdict in points."""
     spam = spam_label(verdict.claims)

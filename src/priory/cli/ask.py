@@ -35,12 +35,12 @@ def check(
     `priory check --jobs 4 archive.mbox`
     """
     from priory.bulk import checked  # noqa: PLC0415
-    from priory.corpus import read  # noqa: PLC0415
+    from priory.cli.mail import read_mail  # noqa: PLC0415
 
     require(home)
     n_messages, reason = 0, ""
     with problems():
-        corpus = read(paths, "")
+        corpus = read_mail(paths, "", home)
         with checked(corpus, home.expanduser(), read_options(home), _as_json if as_json else _line, jobs) as told:
             for each in told:
                 n_messages += each.n_messages

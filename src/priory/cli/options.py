@@ -28,7 +28,7 @@ Paths = Annotated[
     list[str],
     typer.Argument(
         metavar="PATH…",
-        help="Messages: files, mboxes, Maildirs, folders of these, tar archives; - is standard input.",
+        help="Messages: files, mboxes, Maildirs, folders of these, tar archives; - is standard input; imap:FOLDER.",
         show_default=False,
     ),
 ]

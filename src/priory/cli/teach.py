@@ -67,7 +67,8 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
 
 def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
-    from priory.corpus import read, read_index  # noqa: PLC0415
+    from priory.cli.mail import read_mail  # noqa: PLC0415
+    from priory.corpus import read_index  # noqa: PLC0415
 
     labels = filter_.options.labels
     if index is not None:
@@ -78,7 +79,7 @@ def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
         raise Problem("learn needs a label and at least one path, for example: priory learn spam ~/Maildir/.Junk")
     if what[0] not in labels:
         raise Problem(f"unknown label {what[0]!r}; this filter knows {', '.join(labels)}")
-    return read(what[1:], what[0])
+    return read_mail(what[1:], what[0], filter_.home)
 
 
 def _learn_all(

@@ -24,6 +24,11 @@ A home may hold a `priory.toml`:
     [milter]                   # where it speaks to Postfix and Sendmail
     listen = "127.0.0.1:7357"
     reject = { ham = 1000, spam = -1 }
+
+    [imap]                     # a mailbox on another server, `priory imap`
+    host = "mail.example"
+    user = "ann"
+    password_command = "pass show mail"
 """
 
 from collections.abc import Callable
@@ -35,9 +40,10 @@ from priory.config.tables import ConfigError
 from priory.filter import Options
 
 if TYPE_CHECKING:
+    from priory.imap.options import Account
     from priory.server.options import Serving
 
-__all__ = ["ConfigError", "load", "load_serving", "parse"]
+__all__ = ["ConfigError", "load", "load_mailbox", "load_serving", "parse"]
 
 Thing = TypeVar("Thing")
 
@@ -52,6 +58,13 @@ def load_serving(path: Path) -> "Serving":
     from priory.config.serving import parse_serving  # noqa: PLC0415 - a quick start for all but the daemon
 
     return _loaded(path, parse_serving)
+
+
+def load_mailbox(path: Path) -> "Account | None":
+    """Return what a file says about a mailbox on another server; None if it says nothing."""
+    from priory.config.mailbox import parse_mailbox  # noqa: PLC0415
+
+    return _loaded(path, parse_mailbox)
 
 
 def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:

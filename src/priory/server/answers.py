@@ -5,7 +5,7 @@ from typing import Final
 from priory import __version__
 from priory.filter import Filter
 from priory.marking import marked, marked_head
-from priory.points import rating_of, spam_label
+from priory.points import ham_label, rating_of, spam_label
 from priory.verdict import Verdict, by_kind, digits, printable, readable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
 
@@ -73,9 +73,7 @@ def _body(request: Request, verdict: Verdict, rating: Rating) -> bytes:
 
 def _label(request: Request, labels: tuple[str, ...]) -> str:
     """Return the label that a client means: any by its name; ham and spam always."""
-    spam = spam_label(labels)
-    ham = next(label for label in labels if label != spam)
-    meant = {"ham": ham, "spam": spam, **{label.lower(): label for label in labels}}
+    meant = {"ham": ham_label(labels), "spam": spam_label(labels), **{label.lower(): label for label in labels}}
     if request.message_class not in meant:
         raise Refused.bad("(Message-class header contains invalid class)")
     return meant[request.message_class]

@@ -1,0 +1,1 @@
+"""`priory scan`: what would change in folders of mail."""

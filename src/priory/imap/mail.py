@@ -1,0 +1,55 @@
+"""Mail that is read from folders on another server, as it is from files: flags and folders stay as they are."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+from priory.corpus import Corpus, CorpusError, Part
+from priory.imap.errors import MailboxError
+from priory.imap.options import Account
+from priory.imap.session import Session
+from priory.imap.trouble import TROUBLE, described
+
+SCHEME: Final = "imap:"
+
+
+def read(account: Account, password: Callable[[], str], folder: str, label: str) -> Corpus:
+    """Return the mail of a folder, all of it with the same label; without a folder, of all that are watched."""
+    return Corpus(partial(_parts, account, password, folder, label), partial(_counted, account, password, folder))
+
+
+def _parts(account: Account, password: Callable[[], str], folder: str, label: str) -> Iterator[Part]:
+    with _session(account, password) as session:
+        folders = _named(session, folder)
+    for each in folders:
+        yield Part(label, f"{SCHEME}{each}", _read, (account, password, each), "stream")
+
+
+def _counted(account: Account, password: Callable[[], str], folder: str) -> int:
+    with _session(account, password) as session:
+        return sum(session.status(each).n_messages for each in _named(session, folder))
+
+
+def _named(session: Session, folder: str) -> list[str]:
+    return [folder] if folder else [each for each, _ in session.folders().roles]
+
+
+def _read(account: Account, password: Callable[[], str], folder: str) -> Iterator[tuple[str, bytes]]:
+    with _session(account, password) as session:
+        if not session.has(folder):
+            raise MailboxError(f"{account.host} has no folder {folder!r}")
+        uidvalidity, uids = session.listing(folder)
+        for some in session.fetch(folder, uidvalidity, uids):
+            yield from ((f"{SCHEME}{folder}:{each.uid}", each.raw) for each in some)
+
+
+@contextmanager
+def _session(account: Account, password: Callable[[], str]) -> Iterator[Session]:
+    try:
+        with Session(account, password()) as session:
+            yield session
+    except MailboxError as error:
+        raise CorpusError(str(error)) from None
+    except TROUBLE as error:
+        raise CorpusError(f"{account.host}: {described(error)}; try again") from None

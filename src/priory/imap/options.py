@@ -1,0 +1,49 @@
+"""What can be set about a mailbox on another server."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+#: How a connection is protected, and the port that this usually has.
+PORTS: Final = {"implicit": 993, "starttls": 143, "none": 143, "insecure": 143}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A mailbox, how to get at it, and what to do there."""
+
+    host: str
+    user: str
+    password_command: str = ""
+    password_file: Path | None = None
+    port: int = 0  #: 0 is the usual one
+    tls: str = "implicit"
+    ca_file: Path | None = None
+    inbox: str = "INBOX"
+    junk: str = ""  #: empty: the server says which it is, or its name does
+    watch: tuple[str, ...] = ()  #: other folders into which mail from Junk may be moved
+    move: bool = False
+    poll: int = 60  #: seconds
+    max_bytes: int = 10_485_760
+
+    @property
+    def name(self) -> str:
+        """What tells this mailbox from others.
+
+        >>> Account("mail.example", "ann").name
+        'ann@mail.example:993'
+        """
+        return f"{self.user}@{self.host}:{self.port or PORTS[self.tls]}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine.
+
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("mail.example")
+    (True, True, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

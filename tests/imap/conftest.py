@@ -1,0 +1,99 @@
+"""Real mail servers for all tests here, a mailbox of its own for each, and a filter that has learned."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from mailbox_of import Mailbox
+from priory.demo import draw
+from priory.filter import Filter
+from real_dovecot import Dovecot, dovecot
+
+_numbers = count()
+_NO_PENALTY = """
+auth_failure_delay = 0
+service anvil {
+  unix_listener anvil-auth-penalty {
+    mode = 0
+  }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def can_run_dovecot() -> None:
+    """Without Dovecot and openssl, or the right to start it, tests with a server are skipped, but never in CI."""
+    missing = [name for name in ("dovecot", "openssl") if not shutil.which(name)]
+    missing += [] if os.geteuid() == 0 else ["the right to start Dovecot"]
+    if missing and os.environ.get("CI"):
+        pytest.fail(f"no {', no '.join(missing)}: in CI no test is skipped")
+    if missing:
+        pytest.skip(f"no {', no '.join(missing)}")
+
+
+@pytest.fixture(scope="session")
+def certificate(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that only who has it trusts, with its key."""
+    folder = tmp_path_factory.mktemp("certificate")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=mail.example"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key", "-out", "certificate"]
+    subprocess.run(made, cwd=folder, check=True, capture_output=True)
+    both = folder / "both"
+    both.write_bytes((folder / "certificate").read_bytes() + (folder / "key").read_bytes())
+    return both
+
+
+@pytest.fixture(scope="session")
+def server(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dovecot]:
+    """A server that can do everything."""
+    with dovecot(tmp_path_factory.mktemp("server") / "dovecot", certificate=certificate, more=_NO_PENALTY) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def plain_server(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dovecot]:
+    """A server of long ago: no IDLE, no MOVE, no UIDPLUS, no UNSELECT, no CONDSTORE."""
+    more = "imap_capability = IMAP4rev1 LITERAL+ SPECIAL-USE\n"
+    with dovecot(tmp_path_factory.mktemp("plain") / "dovecot", more=more) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def said(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """A message for each label of which the filter is sure that it has this label, and which it has not learned."""
+    home = shutil.copytree(lessons, tmp_path_factory.mktemp("asked") / "home")
+    with Filter.open(home) as filter_:
+        asked = [(filter_.check(drawn.raw).probability, drawn.raw) for drawn in list(draw(240, seed=4))[200:]]
+    return {"ham": min(asked)[1], "spam": max(asked)[1]}
+
+
+@pytest.fixture
+def spam(said: dict[str, bytes]) -> bytes:
+    return said["spam"]
+
+
+@pytest.fixture
+def ham(said: dict[str, bytes]) -> bytes:
+    return said["ham"]
+
+
+@pytest.fixture
+def mailbox(server: Dovecot, lessons: Path, tmp_path: Path) -> Mailbox:
+    """A mailbox that nobody has used, and the home of a filter that has learned."""
+    return _new(server, lessons, tmp_path)
+
+
+@pytest.fixture
+def plain_mailbox(plain_server: Dovecot, lessons: Path, tmp_path: Path) -> Mailbox:
+    """The same on a server of long ago."""
+    return _new(plain_server, lessons, tmp_path)
+
+
+def _new(server: Dovecot, lessons: Path, folder: Path) -> Mailbox:
+    user = f"user{next(_numbers)}"
+    return Mailbox(server, user, Path(shutil.copytree(lessons, folder / user)))

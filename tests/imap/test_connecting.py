@@ -1,0 +1,140 @@
+"""`priory imap` connects safely or not at all, and says what is wrong without ever saying the password."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from command import priory
+from mailbox_of import Mailbox, note
+from priory.imap.errors import MailboxError
+from priory.imap.options import Account
+from priory.imap.password import password_of
+from real_dovecot import PASSWORD
+from real_postfix import free_port
+
+
+def refused(mailbox: Mailbox, *options: str, **settings: object) -> str:
+    """What is said where it cannot work: one line, without the password."""
+    mailbox.configure(**settings)
+    result = priory("imap", *options, home=mailbox.home)
+    said = result.stderr.decode()
+    assert result.returncode == 1, said
+    assert said.startswith("priory: ")
+    assert said.count("\n") == 1
+    assert PASSWORD not in said
+    return said.removeprefix("priory: ").strip()
+
+
+@pytest.mark.parametrize("tls", ["implicit", "starttls"])
+def test_mail_is_learned_over_tls(tls: str, mailbox: Mailbox, certificate: Path):
+    port = mailbox.server.imaps if tls == "implicit" else mailbox.server.imap
+    mailbox.configure(tls=tls, port=port, ca_file=str(certificate))
+    for _ in range(2):
+        result = priory("imap", "--once", home=mailbox.home)
+        assert result.returncode == 0, result.stderr
+        mailbox.deliver(note("lunch"), "Junk")
+    assert mailbox.labels() == ["spam"]
+
+
+@pytest.mark.parametrize("tls", ["implicit", "starttls"])
+@pytest.mark.parametrize("options", [(), ("--once",)])
+def test_a_certificate_that_nobody_vouches_for_is_refused(tls: str, options: tuple[str, ...], mailbox: Mailbox):
+    port = mailbox.server.imaps if tls == "implicit" else mailbox.server.imap
+    assert refused(mailbox, *options, tls=tls, port=port) == (
+        f"the certificate of 127.0.0.1:{port} is not trusted: self-signed certificate. If it is one that the server's "
+        "owner has made, name it in ca_file."
+    )
+
+
+def test_a_certificate_for_another_name_is_refused(mailbox: Mailbox, certificate: Path):
+    said = refused(mailbox, tls="implicit", host="localhost", port=mailbox.server.imaps, ca_file=str(certificate))
+    assert "is not trusted: Hostname mismatch" in said
+
+
+def test_a_port_without_tls_is_told_as_that(mailbox: Mailbox, plain_mailbox: Mailbox):
+    assert "does not speak TLS as expected" in refused(mailbox, tls="implicit", port=mailbox.server.imap)
+    plain = plain_mailbox.server.imap
+    assert refused(plain_mailbox, tls="starttls") == f'127.0.0.1:{plain} knows no STARTTLS; try tls = "implicit"'
+
+
+def test_a_wrong_password_is_tried_once(mailbox: Mailbox):
+    mailbox.configure(password="hush")
+    result = priory("imap", home=mailbox.home)
+    said = result.stderr.decode()
+    assert result.returncode == 1
+    assert f"127.0.0.1 refuses to let {mailbox.user} in: [AUTHENTICATIONFAILED] Authentication failed" in said
+    assert "It is not tried again, lest the account be locked." in said
+    assert "hush" not in said
+    assert mailbox.server.log.count(f"user=<{mailbox.user}>") == 1
+
+
+def test_a_server_that_is_not_there_is_an_error_for_cron(mailbox: Mailbox):
+    said = refused(mailbox, "--once", port=free_port())
+    assert said == "127.0.0.1: Connection refused; nothing is lost, the next time goes on from here"
+
+
+def test_folders_that_are_not_there_are_named_with_those_that_are(mailbox: Mailbox):
+    assert refused(mailbox, junk="Rubbish") == "127.0.0.1 has no folder 'Rubbish'. There are INBOX, Junk, Trash"
+    said = refused(mailbox, watch=["Trash"])
+    assert said == "'Trash' is where mail is thrown away: that says nothing about it, so do not watch it"
+
+
+def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):
+    result = priory("imap", home=tmp_path)
+    said = f"priory: {tmp_path}/priory.toml names no mailbox: put host, user and password_command below [imap]\n"
+    assert result.stderr.decode() == said
+
+
+def test_only_one_at_a_time_is_at_work_in_a_home(mailbox: Mailbox):
+    with mailbox.watching() as watcher:
+        watcher.wait_until(lambda: watcher.n_logged("connected"))
+        said = refused(mailbox, "--once")
+    assert said == f"another priory imap is at work in {mailbox.home}; wait until it has ended"
+
+
+def test_the_password_is_the_first_line_of_what_a_command_says():
+    assert password_of(Account("h", "u", "printf 'a b\\r\\nlogin: ann\\n'")) == "a b"
+    for command, said in [
+        ("exit 3", "password_command has ended with status 3; try it in a terminal"),
+        ("true", "password_command has said no password: it must be the first line"),
+        ("printf '\\377'", "password_command has said something that is not UTF-8, instead of a password"),
+    ]:
+        with pytest.raises(MailboxError) as refused:
+            password_of(Account("h", "u", command))
+        assert str(refused.value) == said
+
+
+def test_a_password_file_that_others_can_read_is_refused(
+    open_folder: Path, unprivileged: Callable[[], AbstractContextManager[None]]
+):
+    path = open_folder / "password"
+    path.write_text("lunch\n")
+    account = Account("h", "u", password_file=path)
+    for mode in (0o640, 0o604, 0o660):
+        path.chmod(mode)
+        with pytest.raises(MailboxError, match="password can be read by others: chmod 600 it"):
+            password_of(account)
+    path.chmod(0o600)
+    assert password_of(account) == "lunch"
+    with unprivileged(), pytest.raises(MailboxError, match="the password_file, cannot be read: Permission denied"):
+        password_of(account)
+
+
+def test_a_password_may_be_in_any_language(mailbox: Mailbox):
+    """The server refuses it, but is asked."""
+    mailbox.configure(password="schlüssel")
+    assert "refuses to let" in priory("imap", home=mailbox.home).stderr.decode()
+
+
+def test_without_imapclient_it_is_said_what_to_install(tmp_path: Path):
+    (tmp_path / "priory.toml").write_text('[imap]\nhost = "h"\nuser = "u"\npassword_command = "true"\n')
+    program = "import sys; sys.modules['imapclient'] = None; from priory.cli import main; main()"
+    for arguments in (["imap"], ["check", "imap:INBOX"]):
+        command = [sys.executable, "-c", program, *arguments, "--home", str(tmp_path)]
+        result = subprocess.run(command, capture_output=True, env={**os.environ}, check=False)
+        assert result.stderr.decode() == "priory: imapclient is missing, which IMAP needs: pip install 'priory[imap]'\n"

@@ -1,0 +1,299 @@
+"""What a person does with their mail, in any order and with Priory killed at any moment, teaches what they meant."""
+
+from contextlib import suppress
+from itertools import count
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from priory.imap.sightings import (
+    INBOX,
+    JUNK,
+    OTHER,
+    Arrival,
+    Change,
+    Entry,
+    Gone,
+    Left,
+    Look,
+    Mark,
+    State,
+    arrived,
+    done,
+    existing,
+    looked,
+    rescued,
+    unseen,
+    unwatched,
+)
+
+ROLES = {"INBOX": INBOX, "Family": OTHER, "Junk": JUNK}
+FOLDERS = [*ROLES, "Trash"]
+
+
+class KilledError(Exception):
+    """Priory was killed."""
+
+
+class Server:
+    """Folders of messages, each with the digest and whether somebody has marked it as deleted."""
+
+    def __init__(self) -> None:
+        self.folders: dict[str, dict[int, tuple[bytes, bool]]] = {name: {} for name in FOLDERS}
+        self.uidvalidity = dict.fromkeys(FOLDERS, 1)
+        self.next_uid = dict.fromkeys(FOLDERS, 1)
+
+    def put(self, folder: str, digest: bytes) -> None:
+        self.folders[folder][self.next_uid[folder]] = (digest, False)
+        self.next_uid[folder] += 1
+
+    def live(self, folder: str) -> dict[int, bytes]:
+        return {uid: digest for uid, (digest, is_deleted) in self.folders[folder].items() if not is_deleted}
+
+    def where(self, digest: bytes) -> list[str]:
+        return [folder for folder in FOLDERS for each in self.live(folder).values() if each == digest]
+
+    def renumber(self, folder: str) -> None:
+        digests = list(self.live(folder).values())
+        self.folders[folder], self.next_uid[folder] = {}, 1
+        self.uidvalidity[folder] += 1
+        for digest in digests:
+            self.put(folder, digest)
+
+
+class Priory:
+    """What `rounds` does, with a server, a disk and a journal that are plain values, killed after so many steps."""
+
+    def __init__(self, server: Server, spam: set[bytes], *, has_move: bool) -> None:
+        self.server, self.spam, self.has_move = server, spam, has_move
+        self.disk: list[Change] = []  # what outlives it
+        self.journal: dict[bytes, str] = {}
+        self.steps_left = 0
+
+    def step(self) -> None:
+        self.steps_left -= 1
+        if self.steps_left == 0:
+            raise KilledError
+
+    def note(self, state: State, changes: list[Change]) -> None:
+        self.step()
+        self.disk += changes
+        state.apply(changes)
+
+    def go(self, killed_after: int = 0) -> None:
+        self.steps_left = killed_after
+        with suppress(KilledError):
+            self.go_through()
+
+    def go_through(self) -> None:
+        state, server = State(self.disk), self.server
+        looks = [
+            Look(name, role, server.uidvalidity[name], server.next_uid[name], frozenset(server.live(name)))
+            for name, role in ROLES.items()
+        ]
+        self.note(state, unwatched(state, ROLES))
+        for look in (looks[-1], *looks[:-1]):
+            self.note(state, looked(state, look))
+            for uid in unseen(state, look):
+                digest = server.folders[look.folder][uid][0]
+                self.note(state, arrived(state, look.folder, [Arrival(uid, digest, digest in self.spam)], uid + 1))
+        self.note(state, rescued(state))
+        for entry in state.due():
+            if entry.due == "move":
+                self.move(state, entry)
+            else:
+                self.step()
+                self.journal[entry.digest] = entry.due
+                self.note(state, done(entry))
+
+    def move(self, state: State, entry: Entry) -> None:
+        self.step()
+        if not state.is_in_junk(entry.digest):
+            self.server.put("Junk", entry.digest)
+        if not self.has_move:
+            self.step()
+        self.server.folders[entry.folder].pop(entry.uid)
+        if not self.has_move:
+            self.step()
+        self.disk += done(entry)
+
+
+class Person:
+    """Does things to their mail, and remembers what they meant by it."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.numbers = count()
+        self.said: dict[bytes, str] = {}
+
+    def every(self) -> list[bytes]:
+        return [number.to_bytes(32, "big") for number in range(next(self.numbers))]
+
+    def deliver(self) -> bytes:
+        digest = next(self.numbers).to_bytes(32, "big")
+        self.server.put("INBOX", digest)
+        return digest
+
+    def move(self, source: str, target: str, which: int, *, by_flag: bool) -> None:
+        there = sorted(self.server.live(source))
+        if not there or source == target:
+            return
+        uid = there[which % len(there)]
+        digest = self.server.folders[source][uid][0]
+        self.server.put(target, digest)
+        if by_flag:
+            self.server.folders[source][uid] = (digest, True)
+        else:
+            self.server.folders[source].pop(uid)
+        if target == "Junk":
+            self.said[digest] = "spam"
+        elif source == "Junk" and target in ROLES:
+            self.said[digest] = "ham"
+
+
+move = st.tuples(st.sampled_from(FOLDERS), st.sampled_from(FOLDERS), st.integers(0, 12), st.booleans())
+killed = st.integers(1, 12).map(lambda steps: ("killed after", steps))
+deed = st.one_of(
+    st.just("deliver"),
+    st.just("deliver spam"),
+    st.just("look"),
+    killed,
+    move,
+    move,
+)
+
+
+def lived(deeds: list, *, has_move: bool) -> tuple[Server, Priory, Person]:
+    server, spam = Server(), set()
+    person, priory = Person(server), Priory(server, spam, has_move=has_move)
+    priory.go()
+    for each in deeds:
+        match each:
+            case "deliver":
+                person.deliver()
+            case "deliver spam":
+                spam.add(person.deliver())
+            case "look":
+                priory.go()
+            case ("killed after", steps):
+                priory.go(steps)
+            case ("renumber", folder):
+                server.renumber(folder)
+            case (source, target, which, by_flag):
+                person.move(source, target, which, by_flag=by_flag)
+                if "Junk" in (source, target):
+                    priory.go(which + 1)  # and is killed on the way, mostly
+                    priory.go()  # otherwise a move there and back would not be seen
+    for _ in range(4):
+        priory.go()
+    return server, priory, person
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(deed, max_size=30))
+def test_the_last_that_a_person_said_is_what_was_learned(deeds):
+    server, priory, person = lived(deeds, has_move=True)
+    assert priory.journal == person.said
+    assert all(len(server.where(digest)) == 1 for digest in person.every())
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(deed, st.sampled_from(FOLDERS[:3]).map(lambda folder: ("renumber", folder))), max_size=30))
+def test_whatever_happens_no_message_is_lost_and_nothing_stays_undone(deeds):
+    server, priory, person = lived(deeds, has_move=False)
+    assert all(server.where(digest) for digest in person.every())
+    assert not State(priory.disk).due()
+
+
+alone = st.sampled_from(["deliver", "deliver spam", "look"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.booleans(), st.lists(alone | killed, max_size=30))
+def test_new_spam_is_moved_and_teaches_nothing_however_often_priory_is_killed(has_move, deeds):
+    server, priory, _ = lived(deeds, has_move=has_move)
+    assert priory.journal == {}
+    assert all(server.where(digest) == ["Junk"] for digest in priory.spam)
+    assert set(server.live("Junk").values()) == priory.spam
+
+
+def seen(state: State, *looks: Look, **digests: dict[int, bytes]) -> State:
+    """Look at folders, with the digest of each message in them."""
+    for look in looks:
+        state.apply(looked(state, look))
+        arrivals = [Arrival(uid, digests[look.folder][uid]) for uid in unseen(state, look)]
+        state.apply(arrived(state, look.folder, arrivals, look.next_uid))
+    state.apply(rescued(state))
+    return state
+
+
+def look(folder: str, *uids: int, uidvalidity: int = 1) -> Look:
+    return Look(folder, ROLES[folder], uidvalidity, max(uids, default=0) + 1, frozenset(uids))
+
+
+def test_what_is_in_junk_at_the_first_look_is_known_but_teaches_nothing_unless_asked():
+    state = seen(State(), look("Junk", 1, 2), look("INBOX", 7), Junk={1: b"a", 2: b"b"}, INBOX={7: b"c"})
+    assert state.due() == []
+    assert [entry.put for entry in state.within("Junk")] == ["before", "before"]
+    assert state.within("INBOX") == []
+    state.apply(existing(state))
+    assert [(entry.uid, entry.due) for entry in state.due()] == [(1, "spam"), (2, "spam")]
+
+
+def test_a_first_look_that_was_cut_off_goes_on_as_one():
+    state = State([Mark("Junk", JUNK, 1, 2, 4), Entry("Junk", 1, b"a", "before")])
+    seen(state, look("Junk", 1, 2, 3, 4), Junk={2: b"b", 3: b"c", 4: b"d"})
+    assert [(entry.uid, entry.put, entry.due) for entry in state.within("Junk")] == [
+        (1, "before", ""),
+        (2, "before", ""),
+        (3, "before", ""),
+        (4, "person", "spam"),
+    ]
+
+
+def test_what_was_in_junk_before_can_be_rescued():
+    state = seen(State(), look("Junk", 1), look("INBOX"), Junk={1: b"a"}, INBOX={})
+    seen(state, look("Junk"), look("INBOX", 1), Junk={}, INBOX={1: b"a"})
+    assert state.due() == [Entry("INBOX", 1, b"a", "rescued", "ham")]
+
+
+def test_a_copy_of_what_is_still_in_junk_says_nothing_until_junk_has_it_no_more():
+    state = seen(State(), look("Junk", 1), look("INBOX"), Junk={1: b"a"}, INBOX={})
+    seen(state, look("Junk", 1), look("INBOX", 1), Junk={}, INBOX={1: b"a"})
+    assert state.due() == []
+    assert state.is_waiting()
+    seen(state, look("Junk"), look("INBOX", 1), Junk={}, INBOX={})
+    assert [entry.due for entry in state.due()] == ["ham"]
+
+
+def test_to_delete_a_copy_in_junk_says_nothing_about_the_one_in_the_inbox():
+    state = seen(State(), look("Junk"), look("INBOX"), Junk={}, INBOX={})
+    seen(state, look("INBOX", 1), look("Junk"), Junk={}, INBOX={1: b"a"})
+    seen(state, look("Junk", 1), look("INBOX", 1), Junk={1: b"a"}, INBOX={})
+    state.apply(done(state.due()[0]))
+    seen(state, look("Junk"), look("INBOX", 1), Junk={}, INBOX={})
+    assert state.due() == []
+
+
+def test_folders_that_were_numbered_anew_teach_nothing():
+    state = State([Mark("Junk", JUNK, 1, 4, 1), Mark("INBOX", INBOX, 1, 9, 1)])
+    state.apply([Entry("Junk", 1, b"a", "person"), Entry("Junk", 3, b"b", "priory")])
+    anew = look("Junk", 1, 2, 3, uidvalidity=2), look("INBOX", 1, 2, uidvalidity=2)
+    seen(state, *anew, Junk={1: b"a", 2: b"b", 3: b"c"}, INBOX={1: b"d", 2: b"a"})
+    assert state.due() == []
+    assert [entry.put for entry in state.within("Junk")] == ["person", "priory", "before"]
+
+
+def test_a_folder_that_becomes_junk_is_looked_at_as_if_for_the_first_time():
+    state = seen(State(), look("Family", 1), Family={1: b"a"})
+    state.apply(looked(state, Look("Family", JUNK, 1, 2, frozenset([1]))))
+    assert state.marks["Family"] == Mark("Family", JUNK, 1, 1, 2)
+
+
+def test_what_is_no_longer_watched_is_forgotten_but_for_what_has_been_in_junk():
+    state = State([Mark("Spam", JUNK, 1, 4, 1), Entry("Spam", 1, b"a", "person")])
+    assert unwatched(state, ["INBOX", "Junk"]) == [
+        Gone("Spam", 1),
+        Left(b"a", "person"),
+        Mark("Spam", JUNK, 0, 4, 1),
+    ]
