@@ -79,7 +79,8 @@ class Mailbox:
             yield daemon
             assert process.poll() is None, daemon.log
         finally:
-            process.send_signal(signal.SIGTERM)
+            for signal_ in (signal.SIGCONT, signal.SIGTERM):
+                process.send_signal(signal_)
             assert process.wait(PATIENCE_S) in (0, -signal.SIGTERM), daemon.log
 
     def look_and_be_killed_after(self, n_lines: int) -> bool:

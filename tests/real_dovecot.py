@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,7 +120,8 @@ class Dovecot:
         """Cut the connections of a user, whose processes are named in the log of who has logged in."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         for process in set(re.findall(rf"Login: user=<{user}>,.* mpid=(\d+)", self.log)) & set(children):
-            os.kill(int(process), signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it was ending
+                os.kill(int(process), signal.SIGKILL)
 
     @property
     def log(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from priory.bulk import checked, read_ahead
-from priory.corpus import Corpus, CorpusError, read, read_index
+from priory.corpus import Corpus, CorpusError, Labelled, read, read_index
 from priory.demo import draw
 from priory.filter import MOST_BYTES_TOGETHER, Filter, Options
 from priory.journal import JournalError
@@ -68,12 +68,12 @@ def state(home: Path) -> tuple[bytes, list[tuple[object, ...]]]:
     return counts, rows
 
 
-def line(verdict: Verdict, source: str) -> str:
-    return f"{source} {verdict.label} {verdict.log_odds!r}\n"
+def line(verdict: Verdict, message: Labelled) -> str:
+    return f"{message.source} {verdict.label} {verdict.log_odds!r}\n"
 
 
-def as_json(verdict: Verdict, source: str) -> str:
-    return f"{source} {verdict.to_json()}\n"
+def as_json(verdict: Verdict, message: Labelled) -> str:
+    return f"{message.source} {verdict.to_json()}\n"
 
 
 def told(corpus: Corpus, home: Path, jobs: int, tell=line) -> tuple[str, int, str]:

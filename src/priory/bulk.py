@@ -36,7 +36,7 @@ class Told(NamedTuple):
 
 @contextmanager
 def checked(
-    mail: Corpus, home: Path, options: Options, tell: Callable[[Verdict, str], str], jobs: int = 1
+    mail: Corpus, home: Path, options: Options, tell: Callable[[Verdict, Labelled], str], jobs: int = 1
 ) -> Iterator[Iterator[Told]]:
     """Check mail with the filter of a home; what is told of each message is the same on any number of cores.
 
@@ -47,7 +47,7 @@ def checked(
     >>> with tempfile.TemporaryDirectory() as home:
     ...     _ = Path(home, "lunch.eml").write_bytes(b"Subject: lunch?")
     ...     mail = read(Path(home, "lunch.eml"), "")
-    ...     with checked(mail, Path(home), Options(), lambda verdict, source: verdict.label) as told:
+    ...     with checked(mail, Path(home), Options(), lambda verdict, message: verdict.label) as told:
     ...         list(told)
     [Told(text='unsure', n_messages=1, reason='no ham and no spam has been learned yet')]
     """
@@ -80,16 +80,16 @@ def read_ahead(mail: Corpus, spec: Spec, jobs: int = 1) -> Iterator[Iterator[Les
 
 @contextmanager
 def _checking(
-    home: Path, options: Options, tell: Callable[[Verdict, str], str]
+    home: Path, options: Options, tell: Callable[[Verdict, Labelled], str]
 ) -> Iterator[Callable[[list[_Plain]], "_Done"]]:
     with Filter.open(home, options) as filter_:
         yield _on_parts(lambda found: _told(filter_, found, tell))
 
 
-def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, str], str]) -> Told:
+def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, Labelled], str]) -> Told:
     messages = list(found)
     verdicts = list(filter_.check_many([message.raw for message in messages]))
-    text = "".join(map(tell, verdicts, [message.source for message in messages]))
+    text = "".join(map(tell, verdicts, messages))
     return Told(text, len(verdicts), verdicts[-1].reason if verdicts else "")
 
 

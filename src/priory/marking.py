@@ -14,6 +14,8 @@ _OURS: Final = re.compile(
     rb"^(?:%s)[^\n]*\n?(?:[ \t][^\n]*\n?)*" % b"|".join(map(re.escape, OURS)), re.MULTILINE | re.IGNORECASE
 )
 
+_MARK: Final = re.compile(rb"^(X-Priory-Verdict|X-Spam-Flag):[ \t]*([\w-]{1,40})", re.MULTILINE | re.IGNORECASE)
+
 
 def fields(verdict: Verdict) -> list[tuple[str, str]]:
     """Return the fields that carry a verdict, ours and those that recipes made for SpamAssassin look at.
@@ -28,6 +30,21 @@ def fields(verdict: Verdict) -> list[tuple[str, str]]:
         for name, value in verdict.headers()
     ]
     return [*ours, ("X-Spam-Flag", flag), ("X-Spam-Status", status)]
+
+
+def mark_of(raw: bytes) -> str:
+    """Return the label that the fields of an earlier verdict say, ours or SpamAssassin's; nothing if there are none.
+
+    >>> mark_of(b"X-Priory-Verdict: unsure; spam=0.5000\\nX-Spam-Flag: NO\\n\\nhello")
+    'unsure'
+    >>> mark_of(b"X-Spam-Flag: YES\\n\\nhello"), mark_of(b"Subject: hello\\n\\nX-Spam-Flag: YES")
+    ('spam', '')
+    """
+    start = envelope_end(raw)
+    found = dict(_MARK.findall(raw, start, header_end(raw, start, len(raw))[0])[::-1])  # the first counts
+    said: dict[bytes, str] = {name.lower(): value.decode("ascii", "replace").lower() for name, value in found.items()}
+    flagged = {"yes": "spam", "no": "ham"}.get(said.get(b"x-spam-flag", ""), "")
+    return said.get(b"x-priory-verdict", flagged)
 
 
 def marked(raw: bytes, verdict: Verdict) -> bytes:

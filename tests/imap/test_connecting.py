@@ -84,6 +84,17 @@ def test_folders_that_are_not_there_are_named_with_those_that_are(mailbox: Mailb
     assert said == "'Trash' is where mail is thrown away: that says nothing about it, so do not watch it"
 
 
+def test_a_filter_that_knows_too_little_to_move_anything_says_so(mailbox: Mailbox, tmp_path: Path):
+    empty = Mailbox(mailbox.server, mailbox.user, tmp_path / "empty")
+    empty.home.mkdir()
+    empty.configure(move=True)
+    said = priory("imap", "--once", home=empty.home).stderr.decode().splitlines()[0]
+    assert said == (
+        f"priory: no ham and no spam has been learned yet in {empty.home}, so nothing is moved; "
+        "see priory learn LABEL imap:FOLDER"
+    )
+
+
 def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):
     result = priory("imap", home=tmp_path)
     said = f"priory: {tmp_path}/priory.toml names no mailbox: put host, user and password_command below [imap]\n"

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),
     "filter": ("pipe", "filter_message"),
+    "scan": ("scan", "scan"),
     "serve": ("serve", "serve"),
     "imap": ("imap", "imap"),
     "stats": ("ask", "stats"),

@@ -4,13 +4,16 @@ import json
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require, shown
 from priory.cli.thin import line
 from priory.verdict import Verdict, digits, printable
+
+if TYPE_CHECKING:
+    from priory.corpus import Labelled
 
 _MOST_EVIDENCE = 20
 
@@ -35,7 +38,7 @@ def check(
     `priory check --jobs 4 archive.mbox`
     """
     from priory.bulk import checked  # noqa: PLC0415
-    from priory.cli.mail import read_mail  # noqa: PLC0415
+    from priory.cli.mail import read_mail, tell_passed_over  # noqa: PLC0415
 
     require(home)
     n_messages, reason = 0, ""
@@ -46,22 +49,20 @@ def check(
                 n_messages += each.n_messages
                 reason = each.reason if each.n_messages else reason
                 sys.stdout.write(each.text)
-    if passed_over := corpus.passed_over:
-        what = f"{passed_over[0]}, which is" if len(passed_over) == 1 else f"{len(passed_over):,} files that are"
-        sys.stderr.write(f"priory: passed over {what} no mail\n")
+    tell_passed_over(corpus)
     if not n_messages:
         raise Problem(f"no messages in {shown(paths)}")
     if reason and not as_json:
         sys.stderr.write(f"priory: {reason} in {home}; teach it with: priory learn LABEL PATH…\n")
 
 
-def _line(verdict: Verdict, source: str) -> str:
+def _line(verdict: Verdict, message: "Labelled") -> str:
     about = "" if len(verdict.claims) == 2 else verdict.about
-    return line(verdict.label, digits(verdict.probability), about, printable(source))
+    return line(verdict.label, digits(verdict.probability), about, printable(message.source))
 
 
-def _as_json(verdict: Verdict, source: str) -> str:
-    return json.dumps({"source": source, **verdict.as_dict(_MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
+def _as_json(verdict: Verdict, message: "Labelled") -> str:
+    return json.dumps({"source": message.source, **verdict.as_dict(_MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
 
 
 def explain(

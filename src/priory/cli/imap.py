@@ -1,12 +1,17 @@
 """`priory imap`: learns from what is moved in a mailbox on another server."""
 
 import signal
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from priory.cli.mail import mailbox, mailbox_problems
 from priory.cli.options import HOME, Home, Problem, problems, read_options, require
+
+if TYPE_CHECKING:
+    from priory.filter import Options
 
 
 class _Stopped(BaseException):
@@ -41,6 +46,8 @@ def imap(
         from priory.server.log import log  # noqa: PLC0415
 
         options = read_options(home)
+        if account.move:
+            _tell_untaught(home, options)
         watcher = Watcher(home.expanduser(), options, account, password_of(account))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stop)
@@ -56,6 +63,15 @@ def imap(
             ) from None
         finally:
             watcher.close()
+
+
+def _tell_untaught(home: Path, options: "Options") -> None:
+    """Say so if the filter knows too little to call anything spam."""
+    from priory.filter import Filter  # noqa: PLC0415
+
+    with Filter.open(home.expanduser(), options) as filter_:
+        if reason := filter_.check(b"").reason:
+            sys.stderr.write(f"priory: {reason} in {home}, so nothing is moved; see priory learn LABEL imap:FOLDER\n")
 
 
 def _stop(_number: int, _frame: object) -> None:

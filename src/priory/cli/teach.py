@@ -87,13 +87,14 @@ def _learn_all(
 ) -> tuple[dict[str, int], bool, Problem | None]:
     """Learn until the end, Ctrl-C, or something that cannot be read: what came before is learned in any case."""
     from priory.bulk import read_ahead  # noqa: PLC0415
+    from priory.cli.mail import n_messages  # noqa: PLC0415
 
     broken: list[Problem] = []
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
     with (
         _interruptible() as stopped,
         read_ahead(corpus, filter_.spec, jobs) as lessons,  # before the bar, which starts a thread
-        bar("learning", lambda: _n_messages(corpus), quiet=quiet) as progressed,
+        bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,
     ):
         for group in filter_.learn_many(_until(_known_labels(lessons, filter_), stopped, broken), user):
             done.update(learned.outcome for learned in group)
@@ -130,15 +131,6 @@ def _interruptible() -> Iterator[list[int]]:
         yield stopped
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _n_messages(corpus: "Corpus") -> int | None:
-    from priory.corpus import CorpusError  # noqa: PLC0415
-
-    try:
-        return corpus.count()
-    except CorpusError:  # standard input cannot be counted
-        return None
 
 
 def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:

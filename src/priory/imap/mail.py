@@ -19,6 +19,12 @@ def read(account: Account, password: Callable[[], str], folder: str, label: str)
     return Corpus(partial(_parts, account, password, folder, label), partial(_counted, account, password, folder))
 
 
+def junk(account: Account, password: Callable[[], str]) -> str:
+    """Return the folder for spam."""
+    with _session(account, password) as session:
+        return session.folders().junk
+
+
 def _parts(account: Account, password: Callable[[], str], folder: str, label: str) -> Iterator[Part]:
     with _session(account, password) as session:
         folders = _named(session, folder)

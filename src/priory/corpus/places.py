@@ -1,0 +1,55 @@
+"""Where mail lies: the folder of a message, the folders below a Maildir, and which of them are for spam."""
+
+import os
+import re
+from typing import Final
+
+from priory.corpus import maildir
+
+_IN_MAILDIR: Final = re.compile(r"(.*)/(?:cur|new)/[^/]*")
+_IN_MBOX: Final = re.compile(r"(.*):\d+")
+_JUNK: Final = frozenset(("junk", "spam", "junk e-mail", "junk email", "junk mail", "bulk mail"))
+#: Folders whose mail nobody would file anywhere else: what was written here, and what was thrown away.
+_ASIDE: Final = frozenset(
+    ("trash", "deleted messages", "deleted items", "sent", "sent messages", "sent items", "sent mail", "drafts",
+     "outbox", "templates")
+)  # fmt: skip
+
+
+def folder_of(source: str) -> str:
+    """Return the folder that a message lies in, by its source: a Maildir, an mbox, a folder of files.
+
+    >>> folder_of("/home/ann/Maildir/.Junk/cur/1700000000.M1P1.mx:2,S")
+    '/home/ann/Maildir/.Junk'
+    >>> folder_of("inbox.mbox:3"), folder_of("inbox/ham/7.eml"), folder_of("imap:Junk:42")
+    ('inbox.mbox', 'inbox/ham', 'imap:Junk')
+    """
+    if found := _IN_MAILDIR.fullmatch(source) or _IN_MBOX.fullmatch(source):
+        return found[1]
+    return os.path.dirname(source) or "."  # noqa: PTH120 - sources are plain text
+
+
+def is_junk(folder: str) -> bool:
+    """Tell whether a folder is for spam, by its name.
+
+    >>> [is_junk(folder) for folder in ("Maildir/.INBOX.Junk", "spam.mbox", "imap:[Gmail]/Spam", "Maildir")]
+    [True, True, True, False]
+    """
+    return _name(folder) in _JUNK
+
+
+def with_subfolders(path: str) -> list[str]:
+    """Return a path, and if it is a Maildir its subfolders, but for those of mail that was sent or thrown away."""
+    if not maildir.is_maildir(path):
+        return [path]
+    found = [path]
+    with os.scandir(path) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    for name in names:
+        if name not in ("cur", "new", "tmp") and _name(name) not in _ASIDE:
+            found += with_subfolders(f"{path}/{name}") if maildir.is_maildir(f"{path}/{name}") else []
+    return found
+
+
+def _name(folder: str) -> str:
+    return re.split(r"[./:]", folder.lower().removesuffix(".mbox"))[-1]

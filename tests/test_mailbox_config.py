@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from priory.config import ConfigError, load_mailbox, parse
+from priory.config.mailbox import parse_mailbox
+from priory.filter import Options
+from priory.imap.options import Account
+
+LEAST = '[imap]\nhost = "mail.example"\nuser = "ann"\npassword_command = "pass show mail"\n'
+
+
+def test_a_mailbox_is_read(tmp_path: Path):
+    assert load_mailbox(tmp_path / "priory.toml") is parse_mailbox("") is parse_mailbox("[costs]\nunsure = 2") is None
+    assert parse(LEAST) == Options()
+    assert parse_mailbox(LEAST) == Account("mail.example", "ann", "pass show mail")
+    every = """
+        [imap]
+        host = "localhost"
+        user = "ann@mail.example"
+        password_file = "~/password"
+        port = 1143
+        tls = "none"
+        ca_file = "/etc/ca.pem"
+        inbox = "Inbox"
+        junk = "Rubbish"
+        watch = ["Family", "Work"]
+        move = true
+        poll = 30
+        max_bytes = 2_000
+    """
+    password, ca = Path.home() / "password", Path("/etc/ca.pem")
+    folders = ("Inbox", "Rubbish", ("Family", "Work"))
+    assert parse_mailbox(every) == Account(
+        "localhost", "ann@mail.example", "", password, 1143, "none", ca, *folders, True, 30, 2000
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[imap]\nhost = 'h'", "[imap] user is missing"),
+        ("[imap]\nuser = 'u'", "[imap] host is missing"),
+        ("[imap]\nhost = 'h'\nuser = 'u'", "[imap] needs either password_command or password_file"),
+        (f"{LEAST}password_file = 'x'", "[imap] needs either password_command or password_file"),
+        (f"{LEAST}hots = 'x'", "[imap] unknown key 'hots'; did you mean 'host'?"),
+        (f"{LEAST}port = 0", "[imap] port must be a whole number from 1 to 65535, not 0"),
+        (f"{LEAST}poll = 1800", "[imap] poll must be a whole number from 1 to 1740, not 1800"),
+        (f"{LEAST}max_bytes = true", "[imap] max_bytes must be a whole number from 1024 to 1073741824, not True"),
+        (f"{LEAST}tls = 'ssl'", "[imap] tls must be one of implicit, starttls, none, insecure, not 'ssl'"),
+        (f"{LEAST}tls = 'none'", '[imap] tls = "none" would send the password to mail.example for all to read'),
+        (f"{LEAST}move = 'yes'", "[imap] move must be true or false, not 'yes'"),
+        (f"{LEAST}watch = 'Family'", "[imap] watch must be a list of folders, such as [\"Family\"], not 'Family'"),
+        (f"{LEAST}junk = ''", "[imap] junk must be a text on one line"),
+        (f"{LEAST}junk = 'INBOX'", "[imap] inbox, junk and those of watch must be different folders"),
+        (f"{LEAST}junk = 'a'\nwatch = ['a']", "[imap] inbox, junk and those of watch must be different folders"),
+        ("imap = 1", "imap must be a table, not 1"),
+    ],
+)
+def test_what_a_mailbox_cannot_be_is_refused_with_the_key(text: str, said: str):
+    with pytest.raises(ConfigError) as refused:
+        parse_mailbox(text)
+    assert said in str(refused.value)
+
+
+def test_a_password_in_the_file_is_refused_and_not_repeated():
+    for text in (f"{LEAST}password = 'hush'", LEAST.replace('"pass show mail"', "['echo', 'hush']")):
+        with pytest.raises(ConfigError) as refused:
+            parse_mailbox(text)
+        assert "hush" not in str(refused.value)
+
+
+def test_plain_text_goes_elsewhere_only_if_that_is_said():
+    assert parse_mailbox(f'{LEAST}tls = "insecure"').tls == "insecure"
+
+
+def test_every_setting_of_a_mailbox_is_documented_with_its_default():
+    documented = (Path(__file__).parents[1] / "docs" / "imap.md").read_text()
+    usual = Account("", "")
+    defaults = {key: str(getattr(usual, key)).lower() for key in ("tls", "move", "poll", "max_bytes")}
+    defaults |= {"inbox": "INBOX", "port": "993, or 143", "watch": "none", "ca_file": "those of this machine"}
+    for key, default in defaults.items():
+        assert f"| `{key}` | {default} |" in documented
+    for key in ("host", "user", "password_command", "password_file", "junk"):
+        assert f"| `{key}` |" in documented
