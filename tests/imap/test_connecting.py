@@ -1,9 +1,12 @@
 """`priory imap` connects safely or not at all, and says what is wrong without ever saying the password."""
 
+import imaplib
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from mailbox_of import Mailbox, note
 from priory.imap.errors import MailboxError
 from priory.imap.options import Account
 from priory.imap.password import password_of
+from priory.imap.session import Session
 from real_dovecot import PASSWORD
 from real_postfix import free_port
 
@@ -71,6 +75,28 @@ def test_a_wrong_password_is_tried_once(mailbox: Mailbox):
     assert "It is not tried again, lest the account be locked." in said
     assert "hush" not in said
     assert mailbox.server.log.count(f"user=<{mailbox.user}>") == 1
+
+
+@pytest.mark.parametrize("last_words", [b"", b"* BYE restarting\r\n", b"{tag} NO [UNAVAILABLE] Try again later\r\n"])
+def test_a_server_that_goes_away_while_one_logs_in_has_not_refused_the_password(last_words: bytes):
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as thread:
+        served = thread.submit(_goes_away, listening, last_words)
+        account = Account("127.0.0.1", "ann", port=listening.getsockname()[1], tls="none")
+        with pytest.raises(imaplib.IMAP4.abort):
+            Session(account, PASSWORD)
+        served.result()
+
+
+def _goes_away(listening: socket.socket, last_words: bytes) -> None:
+    client, _ = listening.accept()
+    with client, client.makefile("rb") as lines:
+        client.sendall(b"* OK ready\r\n")
+        for line in lines:
+            tag, command, *_ = line.split()
+            if command != b"CAPABILITY":
+                client.sendall(last_words.replace(b"{tag}", tag))
+                return
+            client.sendall(b"* CAPABILITY IMAP4rev1\r\n" + tag + b" OK done\r\n")
 
 
 def test_a_server_that_is_not_there_is_an_error_for_cron(mailbox: Mailbox):

@@ -52,7 +52,7 @@ class Rounds:
         *looks, junk = [self._session.look(folder, role, statuses[folder], state) for folder, role in roles]
         with Filter.open(self._home, self._options) as filter_:
             for look in (junk, *looks):
-                self._see(look, filter_)
+                self._see(look, filter_, teach_existing=teach_existing)
             self._note(sightings.rescued(state))
             if teach_existing:
                 self._note(sightings.existing(state))
@@ -66,7 +66,7 @@ class Rounds:
     def _note(self, changes: Iterable[Change]) -> None:
         self._store.write(changes)
 
-    def _see(self, look: Look, filter_: Filter) -> None:
+    def _see(self, look: Look, filter_: Filter, *, teach_existing: bool) -> None:
         """Note what is gone from a folder and what has turned up there; learn from it at once where that is due."""
         state = self._store.state
         is_first = look.folder not in state.marks
@@ -75,7 +75,8 @@ class Rounds:
         self._note(changes)
         uids = sightings.unseen(state, look)
         if is_anew:
-            about = {"messages": len(uids), "taught": "no"} if look.role == JUNK else {}
+            taught = "yes" if teach_existing else "no"
+            about = {"messages": len(uids), "taught": taught} if look.role == JUNK else {}
             log("first look" if is_first else "numbered anew", folder=shown(look.folder), **about)
         for some in self._session.fetch(look.folder, look.uidvalidity, uids):
             if some:
@@ -90,7 +91,7 @@ class Rounds:
 
     def _learn_due(self, filter_: Filter) -> None:
         """Learn what is due and not at hand: what was rescued, and what somebody who was killed has left."""
-        lessons = sorted(entry for entry in self._store.state.due() if entry.due != "move")
+        lessons = sorted(entry for entry in self._store.state.due() if entry.due in self._labels)
         for folder, entries in groupby(lessons, lambda entry: entry.folder):
             uidvalidity = self._store.state.marks[folder].uidvalidity
             for some in self._session.fetch(folder, uidvalidity, [entry.uid for entry in entries]):
@@ -101,7 +102,7 @@ class Rounds:
         """Learn those of some messages of which that is due; it is durable before it is noted as done."""
         entries = self._store.state.entries
         due = [(entry, read) for each, read in messages if (entry := entries.get((folder, each.uid)))]
-        due = [(entry, read) for entry, read in due if entry.due in self._labels and entry.digest == read.digest]
+        due = [(entry, read) for entry, read in due if entry.due in self._labels]
         lessons = [(read, self._labels[entry.due], f"imap:{folder}:{entry.uid}") for entry, read in due]
         outcomes = [learned.outcome for group in filter_.learn_many(lessons) for learned in group]
         for (entry, _), outcome in zip(due, outcomes, strict=True):

@@ -93,6 +93,8 @@ class Session:
             else:
                 client.login(self._account.user, password)
         except LoginError as error:
+            if isinstance(error.__context__, imaplib.IMAP4.abort):
+                raise error.__context__ from None  # nothing was refused: the connection was cut
             said = _readable(str(error)).replace(password, "…")
             if any(code in said.upper() for code in _BUSY):
                 raise imaplib.IMAP4.abort("no login at present") from None
@@ -126,12 +128,11 @@ class Session:
     def fetch(self, folder: str, uidvalidity: int, uids: Sequence[int]) -> Iterator[list[Fetched]]:
         """Yield messages, some at a time; those that are gone meanwhile are left out."""
         most = self._account.max_bytes
-        self._examine(folder, uidvalidity)
         for some in _hundreds(uids):
-            sizes = self._client.fetch(some, ["RFC822.SIZE"])
-            for few in together(
-                sorted((uid, said[b"RFC822.SIZE"]) for uid, said in sizes.items()), _size, READ_TOGETHER
-            ):
+            self._examine(folder, uidvalidity)
+            said = self._client.fetch(some, ["RFC822.SIZE"])
+            sizes = sorted((uid, min(each.get(b"RFC822.SIZE", most), most)) for uid, each in said.items())
+            for few in together(sizes, _size, READ_TOGETHER):
                 said = self._client.fetch([uid for uid, _ in few], ["FLAGS", f"BODY.PEEK[]<0.{most}>"])
                 yield [
                     Fetched(uid, each[b"BODY[]<0>"] or b"", not _IN_HAND & set(each.get(b"FLAGS", ())))
