@@ -162,11 +162,27 @@ def test_a_home_that_cannot_be_read_is_a_clear_error(
 
 
 def test_folders_are_told_by_the_source_of_a_message():
-    assert folder_of("-") == "."
+    assert folder_of("-") == folder_of("-:3") == "standard input"
+    assert folder_of("hello.eml") == "."
     assert folder_of("Maildir/new/1.M1") == "Maildir"
     assert folder_of("mail.tar:spam/7") == "mail.tar:spam"
     assert is_junk("/var/mail/ann/Junk E-mail")
     assert not is_junk("/home/spam/Maildir")
+
+
+def test_files_that_are_mboxes_of_one_message_are_shown_as_their_folder(
+    judged: dict[str, list[Path]], home: Path, tmp_path: Path
+):
+    for folder, names in {"spam": "abc", "box": "a"}.items():
+        (tmp_path / folder).mkdir()
+        for name in names:
+            raw = b"From ann@home.example\n" + judged["spam"][0].read_bytes()
+            (tmp_path / folder / name).write_bytes(raw)
+    shown = priory("scan", tmp_path, "--most", 0, home=home).stdout.decode()
+    assert shown == (
+        f"{tmp_path}/box/a  1: 1 spam\n  1 of 1 would go to Junk\n    … and 1 more; --most lists more\n"
+        f"{tmp_path}/spam  3: 3 spam\n  nothing would change\n"
+    )
 
 
 def test_folders_of_mail_that_was_sent_or_thrown_away_are_left_out_unless_named(tmp_path: Path):

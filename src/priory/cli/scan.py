@@ -11,7 +11,7 @@ import typer
 from priory.cli.mail import is_on_server, junk_on_server, n_messages, read_mail, tell_passed_over
 from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, problems, read_options, require, shown
 from priory.cli.progress import bar
-from priory.cli.scanned import Folder, told_of
+from priory.cli.scanned import Folder, gathered, told_of
 
 
 def scan(
@@ -65,7 +65,7 @@ def scan(
     if not as_json:
         from priory.cli.show_scan import show_scan  # noqa: PLC0415
 
-        show_scan(folders, most, options.labels)
+        show_scan(gathered(folders), most, options.labels)
 
 
 def _require_lessons(home: Path) -> None:

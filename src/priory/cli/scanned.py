@@ -1,12 +1,14 @@
 """What a scan finds: each message with what would change about it, and the sums for each folder."""
 
 import json
+import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from priory.corpus.places import folder_of, is_junk
+from priory.corpus.places import folder_of, lies_in_junk
 from priory.marking import mark_of
 from priory.message import Message, parse
 from priory.points import rating_of, spam_label
@@ -26,12 +28,12 @@ class Folder:
 
     said: Counter[str] = field(default_factory=Counter)
     changes: list[dict[str, Any]] = field(default_factory=list)
-    n_marked: int = 0  #: messages with the headers of an earlier verdict
+    last: str = ""  #: the source of the message that was added last
 
     def add(self, message: dict[str, Any]) -> None:
         """Take in a message, as `told_of` tells it."""
         self.said[message["label"]] += 1
-        self.n_marked += bool(message["was"])
+        self.last = message["source"]
         if message["change"]:
             self.changes.append(message)
 
@@ -41,11 +43,24 @@ class Folder:
         return sorted(found, key=lambda message: message["probability"], reverse=change != OUT_OF_JUNK)
 
 
+def gathered(folders: Mapping[str, Folder]) -> dict[str, Folder]:
+    """Put together files that are mboxes of one message each and lie beside each other: they are a folder."""
+    alone = {name for name, folder in folders.items() if folder.said.total() == 1 and folder.last == f"{name}:1"}
+    beside = Counter(os.path.dirname(name) for name in alone)  # noqa: PTH120
+    result: dict[str, Folder] = {}
+    for name, folder in folders.items():
+        parent = os.path.dirname(name)  # noqa: PTH120
+        whole = result.setdefault(parent or "." if name in alone and beside[parent] > 1 else name, Folder())
+        whole.said += folder.said
+        whole.changes += folder.changes
+    return result
+
+
 def told_of(junk: str, verdict: "Verdict", message: "Labelled") -> str:
     """Return what a scan tells of a message, as a line of JSON; `junk` is one more folder that is for spam."""
     read = parse(message.raw)
     folder, was = folder_of(message.source), mark_of(message.raw)
-    change = _change(verdict, was, in_junk=folder == junk or is_junk(folder))
+    change = _change(verdict, was, in_junk=folder == junk or lies_in_junk(message.source))
     told = {
         "source": message.source,
         "folder": folder,

@@ -24,6 +24,8 @@ def folder_of(source: str) -> str:
     >>> folder_of("inbox.mbox:3"), folder_of("inbox/ham/7.eml"), folder_of("imap:Junk:42")
     ('inbox.mbox', 'inbox/ham', 'imap:Junk')
     """
+    if source == "-" or source.startswith("-:"):
+        return "standard input"
     if found := _IN_MAILDIR.fullmatch(source) or _IN_MBOX.fullmatch(source):
         return found[1]
     return os.path.dirname(source) or "."  # noqa: PTH120 - sources are plain text
@@ -36,6 +38,16 @@ def is_junk(folder: str) -> bool:
     [True, True, True, False]
     """
     return _name(folder) in _JUNK
+
+
+def lies_in_junk(source: str) -> bool:
+    """Tell whether a message lies in a folder for spam; an mbox may itself lie in one.
+
+    >>> lies_in_junk("mail/spam/january.mbox:3"), lies_in_junk("mail/spam/3.eml"), lies_in_junk("spam/inbox/3.eml")
+    (True, True, False)
+    """
+    folder = folder_of(source)
+    return is_junk(folder) or (_IN_MBOX.fullmatch(source) is not None and is_junk(os.path.dirname(folder)))  # noqa: PTH120
 
 
 def with_subfolders(path: str) -> list[str]:

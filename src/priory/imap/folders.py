@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from priory.imap.errors import MailboxError
 from priory.imap.options import Account
 from priory.imap.sightings import INBOX, JUNK, OTHER
+from priory.verdict import printable
 
 _NAMES: Final = {b"\\junk": ("junk", "spam"), b"\\trash": ("trash", "deleted messages", "deleted items")}
 
@@ -36,18 +37,22 @@ def found(account: Account, listed: Iterable[tuple[Any, Any, str]]) -> Folders:
     if not junk:
         raise MailboxError(
             f"{account.host} marks no folder as Junk, and none is called Junk or Spam: name it in junk, or make one. "
-            f"There are {', '.join(sorted(there))}"
+            f"There are {_listed(there)}"
         )
     watched = (account.inbox, junk, *account.watch)
     for folder in watched:
         if folder not in there and folder.upper() != "INBOX":
-            raise MailboxError(f"{account.host} has no folder {folder!r}. There are {', '.join(sorted(there))}")
+            raise MailboxError(f"{account.host} has no folder {folder!r}. There are {_listed(there)}")
     if len(set(watched)) < len(watched):
         raise MailboxError(f"{junk!r} is Junk: watch and inbox must name other folders")
     trash = _special(b"\\trash", every)
     if trash in watched:
         raise MailboxError(f"{trash!r} is where mail is thrown away: that says nothing about it, so do not watch it")
     return Folders(account.inbox, junk, account.watch)
+
+
+def _listed(folders: Iterable[str]) -> str:
+    return ", ".join(printable(folder) for folder in sorted(folders))
 
 
 def _special(flag: bytes, every: list[tuple[frozenset[bytes], Any, str]]) -> str:

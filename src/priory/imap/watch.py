@@ -77,5 +77,5 @@ def _pauses() -> Iterator[float]:
     """Yield seconds that grow, none of them quite the same for all who were cut off together."""
     pause = 1.0
     while True:
-        yield pause * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+        yield min(pause * random.uniform(0.5, 1.5), LONGEST_PAUSE_S)  # noqa: S311 - no secret
         pause = min(2 * pause, LONGEST_PAUSE_S)
