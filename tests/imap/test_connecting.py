@@ -3,11 +3,12 @@
 import imaplib
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,24 @@ def test_a_filter_that_knows_too_little_to_move_anything_says_so(mailbox: Mailbo
         f"priory: no ham and no spam has been learned yet in {empty.home}, so nothing is moved; "
         "see priory learn LABEL imap:FOLDER"
     )
+
+
+def test_certificates_that_are_not_there_are_named(mailbox: Mailbox):
+    said = refused(mailbox, tls="starttls", ca_file="/no/such/file")
+    assert said == "/no/such/file, the ca_file, cannot be used: No such file or directory"
+
+
+def test_a_state_that_is_damaged_or_of_another_version_is_named_with_the_remedy(mailbox: Mailbox):
+    state = mailbox.home / "imap.sqlite"
+    state.write_bytes(b"no database" * 100)
+    said = refused(mailbox, "--once")
+    assert said.startswith(f"{state}: file is not a database. ")
+    assert said.endswith("if the file is damaged, remove it: then what is in Junk counts as having been there before.")
+    state.unlink()
+    with closing(sqlite3.connect(state)) as database:
+        database.execute("PRAGMA user_version = 7")
+    said = refused(mailbox, "--once")
+    assert said == f"{state} was written by another version of Priory (format 7); use that, or remove the file"
 
 
 def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):

@@ -28,7 +28,7 @@ PATIENCE_S: Final = 60.0  #: with a server that is silent when it should answer
 #: Answers to a login that are not about the password (RFC 5530).
 _BUSY: Final = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "[CONTACTADMIN]")
 #: Who has marked a message so has had it in hand.
-_IN_HAND: Final = frozenset((b"\\Seen", b"\\Answered", b"\\Flagged", b"\\Deleted", b"\\Draft"))
+_IN_HAND: Final = frozenset((b"\\seen", b"\\answered", b"\\flagged", b"\\deleted", b"\\draft"))
 
 
 class Fetched(NamedTuple):
@@ -135,7 +135,9 @@ class Session:
             for few in together(sizes, _size, READ_TOGETHER):
                 said = self._client.fetch([uid for uid, _ in few], ["FLAGS", f"BODY.PEEK[]<0.{most}>"])
                 yield [
-                    Fetched(uid, each[b"BODY[]<0>"] or b"", not _IN_HAND & set(each.get(b"FLAGS", ())))
+                    Fetched(
+                        uid, each[b"BODY[]<0>"] or b"", _IN_HAND.isdisjoint(map(bytes.lower, each.get(b"FLAGS", ())))
+                    )
                     for uid, each in sorted(said.items())
                     if b"BODY[]<0>" in each
                 ]
@@ -170,10 +172,9 @@ class Session:
     def wait(self, folder: str, status: Status, seconds: float) -> None:
         """Wait until the server says that something has happened in a folder, or for so long."""
         said = self._select(folder, status.uidvalidity, readonly=True)
-        if (said.get(b"UIDNEXT", status.next_uid), said[b"EXISTS"]) != (status.next_uid, status.n_messages):
-            return  # it has happened already
+        is_new = (said.get(b"UIDNEXT", status.next_uid), said[b"EXISTS"]) != (status.next_uid, status.n_messages)
         self._client.idle()
-        self._client.idle_check(seconds)
+        self._client.idle_check(1.0 if is_new else seconds)  # a moment, in case a server is always at odds with itself
         self._client.idle_done()
 
     def _examine(self, folder: str, uidvalidity: int) -> None:

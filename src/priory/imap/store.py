@@ -53,7 +53,9 @@ class Store:
     def _open(self) -> None:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version not in (0, FORMAT):
-            raise MailboxError(f"{self._path} was written by another version of Priory (format {version})")
+            raise MailboxError(
+                f"{self._path} was written by another version of Priory (format {version}); use that, or remove the file"
+            )
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(_SCHEMA)
         past = time.time() - REMEMBERED_S
