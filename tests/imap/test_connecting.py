@@ -137,7 +137,7 @@ def test_a_state_that_is_damaged_or_of_another_version_is_named_with_the_remedy(
     with closing(sqlite3.connect(state)) as database:
         database.execute("PRAGMA user_version = 7")
     said = refused(mailbox, "--once")
-    assert said == f"{state} was written by another version of Priory (format 7); use that, or remove the file"
+    assert said == f"{state} is of another version of Priory (format 7); use that, or remove the file"
 
 
 def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):

@@ -54,7 +54,7 @@ class Store:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version not in (0, FORMAT):
             raise MailboxError(
-                f"{self._path} was written by another version of Priory (format {version}); use that, or remove the file"
+                f"{self._path} is of another version of Priory (format {version}); use that, or remove the file"
             )
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.executescript(_SCHEMA)
