@@ -36,7 +36,8 @@ from priory.wire.spamd import Request
 
 RETIRE: Final = signal.SIGUSR1
 SWEEP_S: Final = 0.5
-SLOW_S: Final = 1.0  #: a client that has taken longer to send its request goes first if there are too many
+SWEEP_FULL_S: Final = 0.1  #: somebody may be waiting
+SLOW_S: Final = 0.5  #: a client that has taken longer to send its request goes first if there are too many
 
 
 def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
@@ -74,7 +75,7 @@ class _Worker:
         os.write(ready, b"r")
         while not self._done.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._done.wait(), SWEEP_S)
+                await asyncio.wait_for(self._done.wait(), SWEEP_FULL_S if self._is_full else SWEEP_S)
             self._sweep()
             self._learner.rest()
         self._learner.close()
@@ -109,8 +110,12 @@ class _Worker:
         if self._is_retiring and not self._connections:
             self._done.set()
 
+    @property
+    def _is_full(self) -> bool:
+        return len(self._connections) >= self._most
+
     def _accept_more(self) -> None:
-        if not (self._is_accepting or self._is_retiring) and len(self._connections) < self._most:
+        if not (self._is_accepting or self._is_retiring or self._is_full):
             for listener in self._listeners:
                 asyncio.get_running_loop().add_reader(listener, self._accept, listener)
             self._is_accepting = True
@@ -140,7 +145,7 @@ class _Worker:
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
         self._beginning.add(task)
         task.add_done_callback(lambda done: self._begun(connection, done))
-        if len(self._connections) >= self._most:
+        if self._is_full:
             self._accept_no_more()
         return True
 
@@ -159,14 +164,11 @@ class _Worker:
         return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter)
 
     def _sweep(self) -> None:
-        """Let go of who takes too long, and of the slowest if there are too many."""
-        now, timeout = time.monotonic(), self._serving.timeout
+        """Let go of who takes too long; if there are too many, of all who are slow to send."""
+        now, timeout, is_full = time.monotonic(), self._serving.timeout, self._is_full
         for connection in list(self._connections):
-            if now - connection.since > connection.patience(timeout):
-                self._expire(connection)
-        if len(self._connections) >= self._most:
-            here = [c for c in self._connections if c.makes_way and c.stage is Stage.RECEIVING]
-            for connection in [c for c in here if now - c.since > SLOW_S][: max(1, self._most // 4)]:
+            makes_way = is_full and connection.makes_way and connection.stage is Stage.RECEIVING
+            if now - connection.since > (SLOW_S if makes_way else connection.patience(timeout)):
                 self._expire(connection)
         self._accept_more()
 
