@@ -12,7 +12,7 @@ from priory.demo import Drawn
 from priory.filter import Filter
 from priory.marking import fields
 from priory.server.connection import Connection
-from priory.server.milter import MilterConnection, action
+from priory.server.milter import MOST_REMOVED, MilterConnection, action
 from priory.server.options import Policy
 from priory.wire.milter import packet
 from real_daemon import Daemon, connected, serving, wait_until
@@ -121,6 +121,16 @@ def test_what_a_sender_forged_is_removed(home: Path, mail: list[Drawn]):
         b"\0\0\0\1x-spam-flag\0\0",
         b"\0\0\0\1x-priory-verdict\0\0",
     ]
+
+
+def test_of_many_forged_fields_the_first_are_removed(home: Path, mail: list[Drawn]):
+    """A server reads all of them for each that it removes, so a message could keep it busy for minutes."""
+    with serving(home, CONFIG) as daemon, mail_server(daemon) as server:
+        answers = server.deliver(b"X-Spam-Flag: NO\n" * (MOST_REMOVED + 3) + mail[0].raw)
+        assert inserted(answers) == inserted(server.deliver(mail[0].raw))
+        assert "forged fields left queue= fields=3\n" in daemon.log
+    removed = [int.from_bytes(content[:4]) for name, content in answers if name == "m"]
+    assert removed == list(range(MOST_REMOVED, 0, -1))
 
 
 def test_mail_of_users_who_logged_in_is_not_looked_at_unless_wanted(home: Path, mail: list[Drawn]):
