@@ -80,6 +80,7 @@ async def hold(path: str, first: bytes, then: bytes) -> None:
                     await asyncio.wait([end], timeout=1)
                     writer.write(then)
                 writer.close()
+                await end
             await asyncio.sleep(random.random())  # noqa: S311
 
     with contextlib.suppress(TimeoutError):
