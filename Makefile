@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
-.PHONY: demo test bench clean chromium dovecot postfix spamc valgrind
+.PHONY: demo test bench clean chromium dovecot postfix spamc systemd-analyze valgrind
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
 
-test: $(VENV)/.developer chromium dovecot postfix spamc valgrind
+test: $(VENV)/.developer chromium dovecot postfix spamc systemd-analyze valgrind
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -30,14 +30,16 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The page of a report is tested in a real browser, the daemon by SpamAssassin's own client and by a real mail server,
-# the speed by counting instructions; without them those tests are skipped.
+# its unit by systemd itself, the speed by counting instructions; without them those tests are skipped.
 spamc: APT_OPTIONS := --no-install-recommends  # which would be SpamAssassin's daemon
 dovecot: PACKAGES := dovecot-imapd dovecot-lmtpd dovecot-sieve
+systemd-analyze: PACKAGES := systemd
+systemd-analyze: APT_OPTIONS := --no-install-recommends
 # Tests start a Postfix and a Dovecot of their own: as services of this machine they are neither set up nor started.
 postfix: BEFORE = echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections &&
-chromium dovecot postfix spamc valgrind: export DEBIAN_FRONTEND := noninteractive
-chromium dovecot postfix spamc valgrind: export RUNLEVEL := 1
-chromium dovecot postfix spamc valgrind:
+chromium dovecot postfix spamc systemd-analyze valgrind: export DEBIAN_FRONTEND := noninteractive
+chromium dovecot postfix spamc systemd-analyze valgrind: export RUNLEVEL := 1
+chromium dovecot postfix spamc systemd-analyze valgrind:
 	@command -v $@ >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) apt-get -q update && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $(or $(PACKAGES),$@)" >&2

@@ -83,7 +83,7 @@ def test_a_home_that_is_not_there_is_not_made(tmp_path: Path):
 def test_a_wrong_configuration_is_refused_with_file_section_and_key(home: Path):
     (home / "priory.toml").write_text("[serve]\nworkers = 0\n")
     said = refused(home)
-    assert said == f"priory: {home}/priory.toml: [serve] workers must be a whole number from 1 to 1024, not 0\n"
+    assert said == f"priory: {home}/priory.toml:2: [serve] workers must be a whole number from 1 to 1024, not 0\n"
 
 
 def test_a_filter_that_cannot_be_opened_ends_the_daemon(tmp_path: Path):

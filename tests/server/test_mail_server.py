@@ -12,6 +12,7 @@ from priory.demo import Drawn
 from priory.filter import Filter
 from priory.marking import fields
 from priory.server.connection import Connection
+from priory.server.counted import scoreboard
 from priory.server.milter import MOST_REMOVED, MilterConnection, action
 from priory.server.options import Policy
 from priory.wire.milter import packet
@@ -188,8 +189,9 @@ def test_what_cannot_be_checked_is_marked_so_and_goes_on(home: Path, mail: list[
 
     def gone(connection: Connection) -> None: ...
 
+    board = scoreboard()
     with Broken.open(home) as filter_, ours, theirs:
-        connection = Here(100_000, filter_, Policy(), gone)
+        connection = Here(100_000, filter_, Policy(), board.tally(board.take()), gone)
         connection.data_received(OFFER)
         connection.data_received(packet("M", b"<a>\0"))
         connection.data_received(packet("L", b"X-Priory-Verdict\0 ham\0") + packet("E"))
@@ -198,6 +200,7 @@ def test_what_cannot_be_checked_is_marked_so_and_goes_on(home: Path, mail: list[
         + packet("i", b"\0\0\0\0X-Priory-Verdict\0 unchecked\0")
         + packet("c")
     )
+    assert board.total(("unchecked", "milter", "error")) == board.total(("errors", "check")) == 1
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", packet("M", b"<a>\0"), b"\xff" * 100])

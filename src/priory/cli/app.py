@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "explain": ("ask", "explain"),
     "filter": ("pipe", "filter_message"),
     "serve": ("serve", "serve"),
+    "config": ("config", "config"),
     "stats": ("ask", "stats"),
     "rebuild": ("teach", "rebuild"),
     "merge": ("teach", "merge"),
