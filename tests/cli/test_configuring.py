@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from command import priory
+from priory.config.doubts import doubts
+from priory.filter import Filter, Options
+from priory.server.options import Serving
 from real_daemon import serving
 
 
@@ -105,6 +108,22 @@ def test_a_port_in_use_is_warned_of_unless_our_own_daemon_uses_it(tmp_path: Path
     assert warnings(config, tmp_path) == []
     with serving(tmp_path, config):
         assert warnings(config, tmp_path) == []
+
+
+def test_a_home_that_cannot_be_written_or_entered_is_warned_of(open_folder: Path, unprivileged):
+    config = Options(), Serving()
+    with Filter.open(open_folder):
+        pass
+    open_folder.chmod(0o755)
+    with unprivileged():
+        texts = [doubt.text for doubt in doubts(*config, open_folder)]
+        assert (
+            f"{open_folder} cannot be written by this account, so it can check mail but neither learn nor serve"
+            in texts
+        )
+    open_folder.chmod(0o700)
+    with unprivileged():
+        assert [doubt.text for doubt in doubts(*config, open_folder)][-1].startswith(f"{open_folder} cannot be entered")
 
 
 def test_a_home_that_is_not_there_or_no_journal_is_warned_of(tmp_path: Path):

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,10 +18,11 @@ from test_mail_server import mail_server
 from command import PRIORY
 from priory.demo import Drawn
 from priory.server.counted import know, scoreboard
+from priory.server.http import PACKAGES
 from priory.server.http.metrics import exposition
 from priory.server.http.state import Daemon as State
 from priory.server.options import Serving
-from real_daemon import PATIENCE_S, Daemon, ask, connected, request, serving
+from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, request, serving
 
 PING = b"PING SPAMC/1.5\r\n\r\n"
 PONG = b"SPAMD/1.5 0 PONG\r\n"
@@ -148,6 +150,7 @@ def test_what_clients_did_is_counted_whoever_dies_and_across_reloads(
     for n_workers in (3, 1):
         (home / "priory.toml").write_text(config(home, n_workers))
         daemon.reload()
+        daemon.wait_until(lambda: metrics(daemon)["workers"] == n_workers)  # noqa: B023 - the one before may answer once more
         expected["reloads_total{done}"] += 1
         expected += asked(daemon, mail, spamc)
         assert counts(daemon) == expected
@@ -233,6 +236,20 @@ def test_nothing_of_who_asks_is_logged(daemon: Daemon):
     assert "hidden" not in daemon.log
     assert "secret" not in daemon.log
     assert daemon.n_logged("http what='Invalid HTTP request received.'") == 1
+
+
+def test_it_ends_when_its_master_is_killed(daemon: Daemon):
+    http = http_process(daemon)
+    daemon.process.kill()
+    daemon.wait()
+    daemon.wait_until(lambda: not is_running(http))
+
+
+def test_no_other_process_loads_what_it_needs():
+    told = "import priory.server.master, priory.config.serving, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True).stdout.decode().split()
+    assert {"priory.server.master", "priory.server.http.state"} <= set(loaded)
+    assert not set(PACKAGES) & set(loaded)
 
 
 @contextmanager

@@ -46,6 +46,14 @@ def test_the_unit_is_as_closed_as_documented(systemd_analyze: str):
     assert float(exposure[1]) <= float(documented[1])
 
 
+def test_the_account_is_made_as_the_unit_needs_it(systemd_analyze: str, tmp_path: Path):
+    sysusers = Path(systemd_analyze).with_name("systemd-sysusers")
+    (tmp_path / "etc").mkdir()
+    subprocess.run([sysusers, f"--root={tmp_path}", UNIT.with_name("sysusers.conf")], capture_output=True, check=True)
+    account = (tmp_path / "etc" / "passwd").read_text().split(":")
+    assert (account[0], account[5], account[6]) == ("priory", "/var/lib/priory", "/usr/sbin/nologin\n")
+
+
 def test_the_documentation_shows_the_unit_that_is_shipped():
     assert f"```ini\n{UNIT.read_text()}```" in (ROOT / "docs" / "serve.md").read_text()
 

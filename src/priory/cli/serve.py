@@ -10,8 +10,9 @@ from priory.cli.options import HOME, Home, Problem, problems, require
 def serve(home: Home = HOME) -> None:
     """Answer mail servers and programs made for SpamAssassin, and make `filter` and `check` quick.
 
-    Listens on `socket` in the home, and where `[spamd]` in `priory.toml` says. Runs in the foreground; logs to standard
-    error. SIGTERM and Ctrl-C stop it when what it has begun is done; SIGHUP has it read `priory.toml` again.
+    Listens on `socket` in the home, and where `[spamd]`, `[milter]` and `[http]` in `priory.toml` say. Runs in the
+    foreground; logs to standard error. SIGTERM and Ctrl-C stop it when what it has begun is done; SIGHUP has it read
+    `priory.toml` again.
 
     **Examples**
 

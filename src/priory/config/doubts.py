@@ -11,6 +11,7 @@ from priory.features import VERSION
 from priory.features.patterns import compiled
 from priory.filter import Options
 from priory.journal import Journal, JournalError
+from priory.journal.sqlite import may_write
 from priory.memory import refuse_another_order
 from priory.points import spam_label
 from priory.server.listeners import LONGEST_PATH, obstacle
@@ -115,10 +116,13 @@ def _answers(path: str) -> bool:
 
 
 def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
-    if not home.is_dir():
+    if not os.access(home, os.F_OK):
         yield Doubt(f"there is no folder {home}; the first lesson makes it, the daemon does not")
         return
-    if not os.access(home, os.W_OK | os.X_OK):
+    if not os.access(home, os.R_OK | os.X_OK, effective_ids=True):
+        yield Doubt(f"{home} cannot be entered by this account, so it can do nothing there")
+        return
+    if not may_write(home):
         yield Doubt(f"{home} cannot be written by this account, so it can check mail but neither learn nor serve")
     path = home / "journal.sqlite"
     if not path.exists():

@@ -72,7 +72,7 @@ def _look_at(path: str) -> None:
     folder = Path(path).parent
     if not os.access(folder, os.F_OK):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if os.access(path, os.F_OK) and not stat.S_ISSOCK(os.stat(path).st_mode):  # noqa: PTH116
         raise ListenError(_NO_SOCKET.format(path))

@@ -85,6 +85,9 @@ class Master:
         for crew in self._crews():
             if self._status is None:
                 self._complete(crew)
+        self._count_ready()
+
+    def _count_ready(self) -> None:
         self._tally.put(READY, self._crew.workers_ready if self._crew is not None else 0)
 
     def _wait_ms(self) -> float | None:
@@ -208,6 +211,7 @@ class Master:
         if before is not None:
             self._dismiss(before, RETIRE)
             self._tally.add(("reloads", "done"))
+        self._count_ready()
         log("ready", workers=self._crew.serving.workers)
         notify("READY=1", f"MAINPID={os.getpid()}")
 

@@ -114,5 +114,5 @@ class SpamdConnection(Connection):
         self._write_eof()
         if self._is_heard_out:
             self._close()
-        self._tally.add(("refused", "spamd", REASONS[refused.status]))
+        self._tally.add(("refused", "spamd", REASONS.get(refused.status, "error")))
         log("refused", why=repr(str(refused)))
