@@ -180,6 +180,9 @@ def test_errors_and_timeouts_are_counted_by_kind(home: Path, mail: list[Drawn]):
         with connected(daemon.socket) as slow:
             slow.sendall(b"CHECK SPAMC/1.5\r\n")
             assert slow.recv(1000).startswith(b"SPAMD/1.0 79 Timeout")
+        with connected(str(home / "http")) as slow:
+            slow.sendall(b"GET /metr")
+            assert slow.recv(1000) == b""
         (home / "journal.sqlite").rename(home / "elsewhere")
         (home / "journal.sqlite").write_bytes(b"this is no journal")
         daemon.ask(request("TELL", mail[0].raw, "Message-class: ham", "Set: local"))

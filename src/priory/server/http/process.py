@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priory.server.connection import DRAIN_S, log_error
 from priory.server.http.app import application
@@ -25,7 +27,7 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
     logging.getLogger().addHandler(_Log(logging.WARNING))
     config = uvicorn.Config(
         application(daemon),
-        http="h11",
+        http=_connection(daemon.serving.timeout),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -36,6 +38,21 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         timeout_graceful_shutdown=int(DRAIN_S),
     )
     asyncio.run(_Server(config, ready, alive).serve(sockets))
+
+
+def _connection(timeout: float) -> type[asyncio.Protocol]:
+    """Return what answers one client, who is let go if no request has come in time: uvicorn would wait for ever."""
+
+    class Connection(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            asyncio.get_running_loop().call_later(timeout, self._let_go_if_silent)
+
+        def _let_go_if_silent(self) -> None:
+            if self.conn.their_state is h11.IDLE:
+                self.transport.abort()
+
+    return Connection
 
 
 class _Server(uvicorn.Server):
