@@ -21,6 +21,22 @@ def warnings(text: str, home: Path) -> list[str]:
     return [warning["text"].removeprefix(f"{home}/priory.toml:") for warning in json.loads(done.stdout)["warnings"]]
 
 
+def test_another_file_can_be_named_for_all_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, file = tmp_path / "home", tmp_path / "etc.toml"
+    home.mkdir()
+    file.write_text("labels = ['ham', 'junk']\n[serve]\nworkers = 0\n")
+    wrong = f"priory: {file}:3: [serve] workers must be a whole number from 1 to 1024, not 0\n".encode()
+    for command in ("serve", "config"):
+        assert priory(command, "--config", file, home=home).stderr == wrong
+    assert b"spam learned" in priory("stats", home=home).stdout
+    monkeypatch.setenv("PRIORY_CONFIG", str(file))
+    assert priory("serve", home=home).stderr == wrong
+    assert b"junk learned" in priory("stats", home=home).stdout
+    file.unlink()
+    gone = f"priory: there is no file {file}: name another with --config or PRIORY_CONFIG, or none\n".encode()
+    assert [priory(command, home=home).stderr for command in ("serve", "config", "stats")] == [gone] * 3
+
+
 def test_what_is_in_force_is_shown_in_words_and_for_programs(tmp_path: Path):
     shown = priory("config", home=tmp_path).stdout.decode()
     assert shown.startswith(f"nothing is set in {tmp_path}/priory.toml; the defaults:\n  labels      ham, spam\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, problems
+from priory.cli.options import HOME, Config, Home, Json, config_path, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 def config(
     home: Home = HOME,
-    file: Annotated[
-        Path | None, typer.Option("--config", help="Another file than priory.toml in the home.", show_default=False)
-    ] = None,
+    file: Config = None,
     check: Annotated[
         bool, typer.Option("--check", help="Also try what it says on this machine, and warn of what looks wrong.")
     ] = False,
@@ -44,9 +42,7 @@ def config(
     from priory.config.doubts import doubts  # noqa: PLC0415
 
     place = home.expanduser().absolute()
-    path = file or place / "priory.toml"
-    if file is not None and not file.exists():
-        raise Problem(f"there is no file {file}")
+    path = config_path(home, file)
     with problems():
         text = read(path)
     options, serving, wrong = checked(text)

@@ -4,10 +4,10 @@ import gc
 
 import typer
 
-from priory.cli.options import HOME, Home, Problem, problems, require
+from priory.cli.options import HOME, Config, Home, Problem, config_path, problems, require
 
 
-def serve(home: Home = HOME) -> None:
+def serve(home: Home = HOME, config: Config = None) -> None:
     """Answer mail servers and programs made for SpamAssassin, and make `filter` and `check` quick.
 
     Listens on `socket` in the home, and where `[spamd]`, `[milter]` and `[http]` in `priory.toml` say. Runs in the
@@ -18,6 +18,8 @@ def serve(home: Home = HOME) -> None:
 
     `priory serve`
 
+    `priory serve --home /var/lib/priory --config /etc/priory.toml`
+
     `priory serve --home /var/lib/priory & spamc -U /var/lib/priory/socket -R < message.eml`
     """
     from priory.config import load, load_serving  # noqa: PLC0415
@@ -25,9 +27,9 @@ def serve(home: Home = HOME) -> None:
     from priory.server.master import Master  # noqa: PLC0415
 
     require(home)
-    place = home.expanduser().absolute()
+    place, path = home.expanduser().absolute(), config_path(home, config)
     with problems():
-        master = Master(place, lambda: (load(place / "priory.toml"), load_serving(place / "priory.toml")))
+        master = Master(place, lambda: (load(path), load_serving(path)))
         gc.freeze()  # what is loaded is shared with the workers as long as nobody touches it
         try:
             status = master.run()
