@@ -1,0 +1,20 @@
+"""What the guides show is what is shipped, and what is tested."""
+
+from pathlib import Path
+
+import pytest
+
+from real_sendmail import FILTER
+
+ROOT = Path(__file__).parents[1]
+SHOWN = sorted(path for folder in ("exim",) for path in (ROOT / "recipes" / folder).iterdir())
+
+
+@pytest.mark.parametrize("recipe", SHOWN, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_guide_shows_the_recipe_as_it_is(recipe: Path):
+    guides = [path.read_text() for path in (ROOT / "docs").glob("*.md")]
+    assert any(f"\n{recipe.read_text()}```\n" in guide for guide in guides)
+
+
+def test_the_guide_for_sendmail_has_the_line_that_is_tested():
+    assert f"\n{FILTER.format(milter=7357)}\n" in (ROOT / "docs" / "sendmail.md").read_text()
