@@ -7,7 +7,8 @@ import pytest
 from real_sendmail import FILTER
 
 ROOT = Path(__file__).parents[1]
-SHOWN = sorted(path for folder in ("exim", "maildrop", "procmail", "sieve") for path in (ROOT / "recipes" / folder).iterdir())
+FOLDERS = ("exim", "maildrop", "procmail", "sieve")
+SHOWN = sorted(path for folder in FOLDERS for path in (ROOT / "recipes" / folder).iterdir())
 
 
 @pytest.mark.parametrize("recipe", SHOWN, ids=lambda path: f"{path.parent.name}/{path.name}")
