@@ -4,6 +4,7 @@ import imaplib
 import pwd
 import shutil
 import signal
+import smtplib
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from pathlib import Path
 from real_daemon import PATIENCE_S, wait_until
 from real_postfix import free_port
 
-RECIPES = Path(__file__).parents[1] / "recipes" / "dovecot"
+RECIPES = Path(__file__).parents[1] / "recipes"
 PASSWORD = "lunch"
 _CONFIG = """
 base_dir = {folder}/run
@@ -104,6 +105,11 @@ class Dovecot:
     def log(self) -> str:
         return (self.folder / "log").read_text()
 
+    def deliver(self, raw: bytes, to: str) -> None:
+        """Hand it a message, as a mail server does."""
+        with smtplib.LMTP("127.0.0.1", self.lmtp) as server:
+            server.sendmail("ann@mail.example", [to], raw)
+
     @contextmanager
     def mailboxes(self, user: str) -> Iterator["Mailboxes"]:
         """Log in as a mail program does."""
@@ -138,15 +144,15 @@ class Mailboxes:
 
 
 @contextmanager
-def dovecot(folder: Path, spamd: Path) -> Iterator[Dovecot]:
-    """Run a Dovecot with the recipes, whose users teach a daemon that listens on a socket."""
+def dovecot(folder: Path, spamd: Path, *more: str) -> Iterator[Dovecot]:
+    """Run a Dovecot with the recipes, whose users teach a daemon that listens on a socket, and more of its settings."""
     mail = pwd.getpwnam("mail")
     for name in ("run", "state", "mail", "recipes"):
         (folder / name).mkdir(parents=True)
-    for each in RECIPES.iterdir():
-        shutil.copy(each, folder / "recipes")
-    program = folder / "recipes" / "priory-learn"
-    program.write_text(program.read_text().replace("/run/priory/spamd.sock", str(spamd)))
+    for each in (*(RECIPES / "dovecot").iterdir(), *(RECIPES / "sieve").iterdir()):
+        copy = Path(shutil.copy(each, folder / "recipes"))
+        text = copy.read_text().replace("/run/priory/spamd.sock", str(spamd))
+        copy.write_text(text.replace("/etc/dovecot/priory", str(folder / "recipes")))
     for owned in (folder / "mail", folder / "recipes"):
         shutil.chown(owned, "mail", "mail")
     for parent in (folder, *folder.parents):
@@ -155,7 +161,8 @@ def dovecot(folder: Path, spamd: Path) -> Iterator[Dovecot]:
     imap, lmtp = free_port(), free_port()
     settings = {"folder": folder, "recipes": folder / "recipes", "imap": imap, "lmtp": lmtp, "password": PASSWORD}
     config = folder / "dovecot.conf"
-    config.write_text(_CONFIG.format(uid=mail.pw_uid, gid=mail.pw_gid, **settings))
+    includes = "".join(f"!include {folder / 'recipes' / each}\n" for each in more)
+    config.write_text(_CONFIG.format(uid=mail.pw_uid, gid=mail.pw_gid, **settings) + includes)
     process = subprocess.Popen(["dovecot", "-F", "-c", str(config)])
     try:
         wait_until(lambda: "starting up" in (folder / "log").read_text() if (folder / "log").exists() else False)
