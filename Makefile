@@ -4,12 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
-.PHONY: demo test bench clean chromium dovecot postfix spamc valgrind
+# Debian's packages that tests need; make installs them, or for the second kind only unpacks them.
+PROGRAMS := chromium dovecot maildrop postfix procmail spamc systemd-analyze valgrind
+UNPACKED := exim sendmail
+
+.PHONY: demo test bench clean $(PROGRAMS) $(UNPACKED)
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
 
-test: $(VENV)/.developer chromium dovecot postfix spamc valgrind
+test: $(VENV)/.developer $(PROGRAMS) $(UNPACKED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -30,17 +34,30 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The page of a report is tested in a real browser, the daemon by SpamAssassin's own client and by a real mail server,
-# the speed by counting instructions; without them those tests are skipped.
-spamc: APT_OPTIONS := --no-install-recommends  # which would be SpamAssassin's daemon
+# its unit by systemd itself, the speed by counting instructions; without them those tests are skipped.
+maildrop procmail spamc: APT_OPTIONS := --no-install-recommends  # which would be a mail server, SpamAssassin's daemon
 dovecot: PACKAGES := dovecot-imapd dovecot-lmtpd dovecot-sieve
+systemd-analyze: PACKAGES := systemd
+systemd-analyze: APT_OPTIONS := --no-install-recommends
 # Tests start a Postfix and a Dovecot of their own: as services of this machine they are neither set up nor started.
 postfix: BEFORE = echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections &&
-chromium dovecot postfix spamc valgrind: export DEBIAN_FRONTEND := noninteractive
-chromium dovecot postfix spamc valgrind: export RUNLEVEL := 1
-chromium dovecot postfix spamc valgrind:
+$(PROGRAMS): export DEBIAN_FRONTEND := noninteractive
+$(PROGRAMS): export RUNLEVEL := 1
+$(PROGRAMS):
 	@command -v $@ >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) apt-get -q update && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $(or $(PACKAGES),$@)" >&2
+
+# A machine has room for one mail server. Exim and Sendmail are only unpacked, into build, for tests to start from there.
+exim: PACKAGES := exim4-daemon-heavy
+sendmail: PACKAGES := sendmail-bin sendmail-cf m4
+exim sendmail:
+	@[ -e build/$@/unpacked ] \
+	  || { [ "$$(id -u)" = 0 ] && rm -rf build/$@ && mkdir -p build/$@/partial && apt-get -q update \
+	    && apt-get -qy --no-install-recommends --reinstall --download-only -o Dir::Cache::archives="$(CURDIR)/build/$@" \
+	      -o APT::Sandbox::User=root install $(PACKAGES) libnss-wrapper \
+	    && (for each in build/$@/*.deb; do dpkg -x $$each build/$@/root && rm $$each || exit; done) && touch build/$@/unpacked; } \
+	  || echo "make: $@ could not be unpacked, so the tests that need it are skipped; as root on Debian: make $@" >&2
 
 $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install -q --disable-pip-version-check -e .

@@ -26,6 +26,7 @@ from pathlib import Path
 import beside
 import growth
 import lesson
+import load
 import peers
 import rspamd
 import single
@@ -39,7 +40,7 @@ from report import ROOT, Table, fill_documents
 from rounds import FailedError
 from summary import summary
 
-PARTS = ("learn", "check", "one", "lesson", "open", "growth", "stages", "functions", "toolkit")
+PARTS = ("learn", "check", "one", "lesson", "load", "open", "growth", "stages", "functions", "toolkit")
 JSON = ROOT / "build" / "bench.json"
 
 
@@ -51,13 +52,14 @@ class Size:
     every: int  #: the slow peers check every n-th
     rounds: int
     single_rounds: int
+    load: int  #: requests to the daemon
     learned: tuple[int, ...]  #: sizes of the growing filter
     growth_rounds: int
     whole: bool  #: learn the whole corpus, too
 
 
-FULL = Size(18_855, 10, 5, 31, (1_000, 10_000, 100_000, 1_000_000), 15, True)
-QUICK = Size(3_000, 10, 3, 11, (1_000, 10_000), 7, False)
+FULL = Size(18_855, 10, 5, 31, 20_000, (1_000, 10_000, 100_000, 1_000_000), 15, True)
+QUICK = Size(3_000, 10, 3, 11, 5_000, (1_000, 10_000), 7, False)
 
 
 @dataclass
@@ -159,6 +161,7 @@ class Bench:
         others: dict[str, Callable[[], tuple[Table, object]]] = {
             "one": lambda: single.measured(self.mail, self.folder, self.size.single_rounds, self.missing),
             "lesson": lambda: lesson.measured(self.mail, self.folder, self.size.single_rounds),
+            "load": lambda: load.measured(self.mail, self.folder, self.size.load, self.missing),
             "open": lambda: growth.opening(self.homes, self.size.growth_rounds, self.folder),
             "growth": lambda: growth.growth(self.homes, self.size.growth_rounds),
             "stages": lambda: stages.measured(self.folder, self.quick),

@@ -1,14 +1,13 @@
 """One message, as a delivery agent has it checked: a new process each time, alone or asking one that runs already."""
 
 import contextlib
-import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import daemons
+import spamd
 from mail import Mail
 from peers import PRIORY, Bogofilter, Priory, SpamAssassin
 from report import Table, between
@@ -48,17 +47,16 @@ def _served_priory(setting: Setting) -> Check:
 def _spamc_and_priory(setting: Setting) -> Check:
     Priory().learn(setting.mail, setting.home)
     _serve(setting)
-    return lambda: run(_spamc(setting), stdin=setting.message)
+    return _spamc(setting)
+
+
+def _spamc(setting: Setting) -> Check:
+    return lambda: run(spamd.spamc(setting.home / "socket"), stdin=setting.message)
 
 
 def _serve(setting: Setting) -> None:
     command = [PRIORY, "serve", "--home", str(setting.home)]
     setting.running.enter_context(daemons.running(command, setting.home / "socket"))
-
-
-def _spamc(setting: Setting) -> list[str]:
-    """Return how spamc asks who listens in a home, and fails if nobody does."""
-    return ["spamc", "-U", str(setting.home / "socket"), "-x"]
 
 
 def _bogofilter(setting: Setting) -> Check:
@@ -68,32 +66,15 @@ def _bogofilter(setting: Setting) -> Check:
 
 
 def _spamassassin(setting: Setting) -> Check:
-    _teach_spamassassin(setting)
+    spamd.teach(setting.mail, setting.home)
     command = ["spamassassin", *SpamAssassin.options(setting.home), "-t"]
     return lambda: run(command, stdin=setting.message)
 
 
 def _spamd(setting: Setting) -> Check:
-    _teach_spamassassin(setting)
-    options = [*SpamAssassin.rules_only(setting.home), "--nouser-config", "--max-children", "1"]
-    if os.geteuid() == 0:  # spamd refuses to check mail as root, so what it reads and writes is given away
-        options += ["--username", "nobody"]
-        setting.home.parent.chmod(0o711)
-        for path in (setting.home, *setting.home.rglob("*")):
-            shutil.chown(path, "nobody")
-    socket, said = setting.home / "socket", setting.home.with_suffix(".said")
-    setting.running.enter_context(daemons.running(["spamd", *options, "--socketpath", str(socket)], socket))
-    run([*_spamc(setting), "-y"], stdin=setting.message, stdout=said)
-    if "BAYES" not in said.read_text():
-        raise FailedError("spamd answers without asking its Bayes")
-    return lambda: run(_spamc(setting), stdin=setting.message)
-
-
-def _teach_spamassassin(setting: Setting) -> None:
-    """Teach it, and name the store in its rules, as not all of its programs have an option for that."""
-    SpamAssassin(every=1).learn(setting.mail, setting.home)
-    with (setting.home / "rules" / "bayes.cf").open("a") as rules:
-        rules.write(f"bayes_path {setting.home}/store/bayes\n")
+    spamd.teach(setting.mail, setting.home)
+    setting.running.enter_context(spamd.serving(setting.home, setting.message, children=1))
+    return _spamc(setting)
 
 
 #: How each row is made ready, and the programs it needs.
@@ -108,7 +89,7 @@ ROWS: dict[str, tuple[Callable[[Setting], Check], set[str]]] = {
 }
 
 
-def _median_message(mail: Mail, path: Path) -> Path:
+def median_message(mail: Mail, path: Path) -> Path:
     """Write the message of median size to a file of its own, without the envelope that makes a mailbox of it."""
     raws = sorted(((mail.folder / name).read_bytes() for name in mail.names()), key=len)
     raw = raws[len(raws) // 2]
@@ -124,7 +105,7 @@ def times_the_time_of(runs: Sequence[Mapping[str, Run]], name: str) -> dict[str,
 
 def measured(mail: Mail, folder: Path, rounds: int, missing: Mapping[str, str]) -> tuple[Table, dict[str, object]]:
     """Return milliseconds per message."""
-    message = _median_message(mail[LEARNED : 2 * LEARNED], folder / "one.eml")
+    message = median_message(mail[LEARNED : 2 * LEARNED], folder / "one.eml")
     said = f"{rounds} rounds; {LEARNED:,} messages learned before; a message of {message.stat().st_size:,} bytes."
     notes = [f"{said} CPU without that of a process that was running."]
     with contextlib.ExitStack() as running:

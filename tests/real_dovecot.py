@@ -6,6 +6,7 @@ import pwd
 import re
 import shutil
 import signal
+import smtplib
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from pathlib import Path
 from real_daemon import PATIENCE_S, wait_until
 from real_postfix import free_port
 
-RECIPES = Path(__file__).parents[1] / "recipes" / "dovecot"
+RECIPES = Path(__file__).parents[1] / "recipes"
 PASSWORD = "lunch"
 _CONFIG = """
 base_dir = {folder}/run
@@ -128,6 +129,11 @@ class Dovecot:
         path = self.folder / "log"
         return path.read_text() if path.exists() else ""
 
+    def deliver(self, raw: bytes, to: str) -> None:
+        """Hand it a message, as a mail server does."""
+        with smtplib.LMTP("127.0.0.1", self.lmtp) as server:
+            server.sendmail("ann@mail.example", [to], raw)
+
     @contextmanager
     def mailboxes(self, user: str) -> Iterator["Mailboxes"]:
         """Log in as a mail program does."""
@@ -163,17 +169,18 @@ class Mailboxes:
 
 @contextmanager
 def dovecot(
-    folder: Path, spamd: Path | None = None, *, certificate: Path | None = None, more: str = ""
+    folder: Path, spamd: Path | None = None, *includes: str, certificate: Path | None = None, more: str = ""
 ) -> Iterator[Dovecot]:
     """Run a Dovecot; with the recipes, if its users are to teach a daemon that listens on a socket.
 
-    A certificate is a file with the key in it. `more` are more settings.
+    Files among the recipes can be included. A certificate is a file with the key in it. `more` are more settings.
     """
     mail = pwd.getpwnam("mail")
     for name in ("run", "state", "mail", "recipes"):
         (folder / name).mkdir(parents=True)
     if spamd is not None:
         more += _recipes(folder / "recipes", spamd)
+    more += "".join(f"!include {folder / 'recipes' / each}\n" for each in includes)
     for owned in (folder / "mail", folder / "recipes"):
         shutil.chown(owned, "mail", "mail")
     for parent in (folder, *folder.parents):
@@ -194,8 +201,8 @@ def dovecot(
 
 def _recipes(folder: Path, spamd: Path) -> str:
     """Put the recipes into a folder; return the settings that have Dovecot use them."""
-    for each in RECIPES.iterdir():
-        shutil.copy(each, folder)
-    program = folder / "priory-learn"
-    program.write_text(program.read_text().replace("/run/priory/spamd.sock", str(spamd)))
+    for each in (*(RECIPES / "dovecot").iterdir(), *(RECIPES / "sieve").iterdir()):
+        copy = Path(shutil.copy(each, folder))
+        text = copy.read_text().replace("/run/priory/spamd.sock", str(spamd))
+        copy.write_text(text.replace("/etc/dovecot/priory", str(folder)))
     return _RECIPES.format(recipes=folder)

@@ -41,6 +41,9 @@ virtual_transport = {transport}
 smtpd_milters = inet:127.0.0.1:{milter}
 milter_default_action = accept
 milter_connect_timeout = 5s
+queue_run_delay = 3s
+minimal_backoff_time = 3s
+maximal_backoff_time = 3s
 """
 _MASTER = """
 127.0.0.1:{port} inet n - n - - smtpd

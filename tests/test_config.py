@@ -1,11 +1,16 @@
+import tomllib
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from priory.config import ConfigError, load, load_serving, parse
+from priory.config.checking import checked
 from priory.config.serving import MOST, parse_serving
+from priory.config.tables import SECTIONS
 from priory.features import KINDS, Spec
 from priory.filter import Options
+from priory.imap.options import Account
 from priory.server.options import Policy, Serving
 
 
@@ -61,7 +66,7 @@ def test_what_cannot_be_is_refused_with_the_key(text, said):
 
 def test_a_broken_file_is_named_with_the_line(tmp_path):
     (tmp_path / "priory.toml").write_text("[costs\n")
-    with pytest.raises(ConfigError, match=r"priory.toml: .*line 1"):
+    with pytest.raises(ConfigError, match=r"priory.toml:1: this is not TOML: .*, in column 7"):
         load(tmp_path / "priory.toml")
     (tmp_path / "priory.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="cannot be read"):
@@ -130,3 +135,23 @@ def test_every_setting_of_the_daemon_is_documented_with_its_default():
     for key, default in defaults.items():
         assert f"| `{key}` | {default} |" in documented
     assert Policy() == Policy(reject=None, quarantine=None, checks_authenticated=False)
+
+
+def test_the_documented_configuration_is_one_and_names_everything():
+    page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text()
+    text = page.partition("```toml\n")[2].partition("```")[0]
+    options, serving, mailbox, errors = checked(text)
+    assert not errors
+    assert options.costs == Options().costs
+    assert options.spec.kinds == Spec().kinds | {"triple"}
+    named = tomllib.loads(text)
+    assert set(named) == set(SECTIONS)
+    assert set(named["serve"]) == set(MOST)
+    assert set(named["milter"]) == {"listen", "reject", "quarantine", "check_authenticated"}
+    assert {key: named["serve"][key] for key in MOST if key != "workers"} == {
+        key: getattr(Serving(), key) for key in MOST if key != "workers"
+    }
+    assert serving.http == ("127.0.0.1:7358",)
+    assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}
+    said = {"host": "", "user": "", "password_command": "", "port": 0, "junk": "", "watch": (), "move": False}
+    assert replace(mailbox, **said) == Account("", "")

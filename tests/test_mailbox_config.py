@@ -1,8 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
+from command import priory
 from priory.config import ConfigError, load_mailbox, parse
+from priory.config.checking import checked
 from priory.config.mailbox import parse_mailbox
 from priory.filter import Options
 from priory.imap.options import Account
@@ -68,6 +71,20 @@ def test_a_password_in_the_file_is_refused_and_not_repeated():
         with pytest.raises(ConfigError) as refused:
             parse_mailbox(text)
         assert "hush" not in str(refused.value)
+
+
+def test_every_error_about_a_mailbox_is_told_with_the_others():
+    wrong = LEAST + 'port = 0\nhots = "x"\n[serve]\nworkers = 0\n'
+    assert {error.key for error in checked(wrong).errors} == {("serve", "workers"), ("imap", "hots"), ("imap", "port")}
+    assert [str(error) for error in checked("[imap]\nport = 1").errors] == ["[imap] host is missing"]
+
+
+def test_a_mailbox_is_in_force_without_its_password(tmp_path: Path):
+    (tmp_path / "priory.toml").write_text(LEAST.replace("pass show mail", "echo hush"))
+    shown, for_programs = (priory("config", *option, home=tmp_path).stdout.decode() for option in ((), ("--json",)))
+    assert "  imap        ann at mail.example:993, tls implicit; watches INBOX, what the server says is Junk; " in shown
+    assert json.loads(for_programs)["in_force"]["imap"]["port"] == 993
+    assert "hush" not in shown + for_programs
 
 
 def test_plain_text_goes_elsewhere_only_if_that_is_said():

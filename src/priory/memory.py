@@ -45,6 +45,16 @@ class Learned(NamedTuple):
     was: str | None = None
 
 
+def refuse_another_order(journal: Journal, labels: tuple[str, ...]) -> None:
+    """The scores of a lesson stand in the order of the labels, which therefore must stay as it was."""
+    scored = journal.labels()
+    if any(was != now for was, now in zip(scored, labels, strict=False)):
+        raise JournalError(
+            f"{journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
+            "order, new ones after them."
+        )
+
+
 class Memory:
     """A journal and the view of it, in a folder."""
 
@@ -54,7 +64,7 @@ class Memory:
         self._labels = labels
         self._model = model
         try:
-            self._refuse_another_order(self.journal)
+            refuse_another_order(self.journal, labels)
         except JournalError:
             self.journal.close()
             raise
@@ -63,15 +73,6 @@ class Memory:
         self._lines = [Calibration(0.0, 0.0)] * len(contrasts(len(labels)))
         self._drawn_at = -1  # the generation of the counts that the lines were drawn from,
         self._drawn_from = 0  # and the outcomes in them
-
-    def _refuse_another_order(self, journal: Journal) -> None:
-        """The scores of a lesson stand in the order of the labels, which therefore must stay as it was."""
-        scored = journal.labels()
-        if any(was != now for was, now in zip(scored, self._labels, strict=False)):
-            raise JournalError(
-                f"{journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
-                "order, new ones after them."
-            )
 
     @property
     def counts(self) -> Counts:
@@ -127,7 +128,7 @@ class Memory:
         if unknown:
             names = ", ".join(sorted(unknown))
             raise JournalError(f"{other.path} has labels this filter does not know: {names}. Add them to its labels.")
-        self._refuse_another_order(other)
+        refuse_another_order(other, self._labels)
         with self._changing():
             self.journal.name_labels(self._labels)
             done = self.journal.merge(other.lessons())

@@ -53,7 +53,9 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str
 def test_a_wrong_configuration_names_file_key_and_remedy(tmp_path: Path):
     (tmp_path / "priory.toml").write_text("[costs]\nunsur = 3\n")
     result = priory("check", "-", home=tmp_path, stdin=b"")
-    assert result.stderr.decode() == (f"priory: {tmp_path}/priory.toml: unknown key 'unsur'; did you mean 'unsure'?\n")
+    assert result.stderr.decode() == (
+        f"priory: {tmp_path}/priory.toml:2: [costs] unknown key 'unsur'; did you mean 'unsure'?\n"
+    )
 
 
 def test_costs_of_the_configuration_move_the_thresholds(tmp_path: Path):

@@ -83,7 +83,7 @@ def test_a_home_that_is_not_there_is_not_made(tmp_path: Path):
 def test_a_wrong_configuration_is_refused_with_file_section_and_key(home: Path):
     (home / "priory.toml").write_text("[serve]\nworkers = 0\n")
     said = refused(home)
-    assert said == f"priory: {home}/priory.toml: [serve] workers must be a whole number from 1 to 1024, not 0\n"
+    assert said == f"priory: {home}/priory.toml:2: [serve] workers must be a whole number from 1 to 1024, not 0\n"
 
 
 def test_a_filter_that_cannot_be_opened_ends_the_daemon(tmp_path: Path):
@@ -209,6 +209,19 @@ def test_clients_who_are_slow_or_silent_keep_nobody_waiting(home: Path, mail: li
             client.close()
 
 
+def test_a_flood_of_tiny_requests_keeps_nobody_from_being_served(home: Path, mail: list[Drawn]):
+    tiny = [PING, b"CHECK SPAMC/1.5\r\n\r\n", b"X\r\n\r\n", b"\0", b"PING SPAMC/9.9\r\n\r\n", b""]
+    with serving(home) as daemon, under_load(daemon, mail[0].raw) as outcomes:
+        n_before = len(outcomes)
+        with ThreadPoolExecutor(8) as hostile:
+            answers = list(hostile.map(lambda i: daemon.ask(tiny[i % len(tiny)], is_end=True), range(5000)))
+        assert len(outcomes) > n_before
+        assert answers[0] == PONG
+        assert all(answer.startswith(b"SPAMD/1.") for answer in answers)
+        assert daemon.n_logged("worker ended") == 0
+    assert set(outcomes) == {"answered"}
+
+
 def test_a_request_that_does_not_come_in_time_is_refused(home: Path):
     with serving(home, "[serve]\ntimeout = 1\n") as daemon, connected(daemon.socket) as client:
         client.sendall(b"CHECK SPAMC/1.5\r\n")
@@ -239,7 +252,7 @@ def test_an_error_inside_is_answered_and_logged_and_the_next_is_answered(home: P
         assert daemon.ask(PING) == PONG
 
 
-def test_twenty_clients_ask_while_others_teach(home: Path, mail: list[Drawn]):
+def test_fifty_clients_ask_and_teach(home: Path, mail: list[Drawn]):
     def check(drawn: Drawn) -> bool:
         return daemon.ask(request("PROCESS", drawn.raw)).endswith(drawn.raw)
 
@@ -248,7 +261,7 @@ def test_twenty_clients_ask_while_others_teach(home: Path, mail: list[Drawn]):
             request("TELL", drawn.raw, f"Message-class: {drawn.label}", "Set: local")
         )
 
-    with serving(home) as daemon, ThreadPoolExecutor(20) as clients:
+    with serving(home) as daemon, ThreadPoolExecutor(50) as clients:
         taught = [clients.submit(teach, drawn) for drawn in mail]
         checked = [clients.submit(check, drawn) for drawn in mail * 5]
         assert all(each.result() for each in taught)

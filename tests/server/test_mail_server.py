@@ -12,7 +12,8 @@ from priory.demo import Drawn
 from priory.filter import Filter
 from priory.marking import fields
 from priory.server.connection import Connection
-from priory.server.milter import MilterConnection, action
+from priory.server.counted import scoreboard
+from priory.server.milter import MOST_REMOVED, MilterConnection, action
 from priory.server.options import Policy
 from priory.wire.milter import packet
 from real_daemon import Daemon, connected, serving, wait_until
@@ -123,6 +124,16 @@ def test_what_a_sender_forged_is_removed(home: Path, mail: list[Drawn]):
     ]
 
 
+def test_of_many_forged_fields_the_first_are_removed(home: Path, mail: list[Drawn]):
+    """A server reads all of them for each that it removes, so a message could keep it busy for minutes."""
+    with serving(home, CONFIG) as daemon, mail_server(daemon) as server:
+        answers = server.deliver(b"X-Spam-Flag: NO\n" * (MOST_REMOVED + 3) + mail[0].raw)
+        assert inserted(answers) == inserted(server.deliver(mail[0].raw))
+        assert "forged fields left queue= fields=3\n" in daemon.log
+    removed = [int.from_bytes(content[:4]) for name, content in answers if name == "m"]
+    assert removed == list(range(MOST_REMOVED, 0, -1))
+
+
 def test_mail_of_users_who_logged_in_is_not_looked_at_unless_wanted(home: Path, mail: list[Drawn]):
     with serving(home, CONFIG) as daemon, mail_server(daemon) as server:
         assert server.deliver(mail[0].raw, auth_authen="ann") == [("a", b"")]
@@ -178,8 +189,9 @@ def test_what_cannot_be_checked_is_marked_so_and_goes_on(home: Path, mail: list[
 
     def gone(connection: Connection) -> None: ...
 
+    board = scoreboard()
     with Broken.open(home) as filter_, ours, theirs:
-        connection = Here(100_000, filter_, Policy(), gone)
+        connection = Here(100_000, filter_, Policy(), board.tally(board.take()), gone)
         connection.data_received(OFFER)
         connection.data_received(packet("M", b"<a>\0"))
         connection.data_received(packet("L", b"X-Priory-Verdict\0 ham\0") + packet("E"))
@@ -188,6 +200,7 @@ def test_what_cannot_be_checked_is_marked_so_and_goes_on(home: Path, mail: list[
         + packet("i", b"\0\0\0\0X-Priory-Verdict\0 unchecked\0")
         + packet("c")
     )
+    assert board.total(("unchecked", "milter", "error")) == board.total(("errors", "check")) == 1
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", packet("M", b"<a>\0"), b"\xff" * 100])

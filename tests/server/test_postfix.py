@@ -5,10 +5,12 @@ import os
 import shutil
 import signal
 import smtplib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from test_http import metrics
 
 from priory.demo import Drawn
 from priory.filter import Filter
@@ -98,3 +100,16 @@ def test_none_is_lost_or_doubled_when_the_daemon_is_killed(home: Path, mail: lis
     numbers = [int(email.message_from_bytes(raw)["X-Number"]) for raw in arrived]
     assert sorted(numbers) == list(range(n))
     assert any(b"X-Priory-Verdict: " in raw for raw in arrived)
+
+
+def test_what_a_mail_server_asked_is_counted(home: Path, mail: list[Drawn], tmp_path: Path):
+    port = free_port()
+    config = f'[milter]\nlisten = "127.0.0.1:{port}"\n[http]\nlisten = "{home}/http"\n'
+    with serving(home, config) as daemon, postfix(tmp_path / "postfix", port) as server:
+        for i in range(5):
+            server.send(sent(mail[i], i))
+        verdicts = Counter(str(email.message_from_bytes(raw)["X-Priory-Verdict"]) for raw in server.arrived(5))
+        counted = metrics(daemon)
+    said = Counter(f"messages_checked_total{{milter,{verdict.partition(';')[0]}}}" for verdict in verdicts.elements())
+    assert {name: counted.get(name) for name in said} == said
+    assert counted["milter_actions_total{mark}"] == counted["check_seconds_count{milter}"] == 5

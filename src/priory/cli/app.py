@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "filter": ("pipe", "filter_message"),
     "scan": ("scan", "scan"),
     "serve": ("serve", "serve"),
+    "config": ("config", "config"),
     "imap": ("imap", "imap"),
     "stats": ("ask", "stats"),
     "rebuild": ("teach", "rebuild"),

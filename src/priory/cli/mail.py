@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from priory.cli.options import Problem, problems
+from priory.cli.options import Problem, config_path, problems
 from priory.corpus import Corpus, CorpusError, read
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def mailbox(home: Path) -> "Account":
     """Return what the configuration of a home says about a mailbox on another server."""
     from priory.config import load_mailbox  # noqa: PLC0415
 
-    path = home.expanduser() / "priory.toml"
+    path = config_path(home)
     with problems():
         account = load_mailbox(path)
     if account is None:

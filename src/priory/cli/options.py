@@ -1,5 +1,6 @@
 """Options that commands share, and how a command opens the filter."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,15 @@ Home = Annotated[
         envvar="PRIORY_HOME",
         help="The folder of the filter: its journal and its priory.toml.",
         readable=False,  # typer would end the program where it cannot be read; `filter` must pass the message on
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        envvar="PRIORY_CONFIG",
+        help="Another file than priory.toml in the home; the variable holds for all commands.",
+        show_default=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -57,11 +67,21 @@ def problems() -> Iterator[None]:
         raise Problem(str(error)) from None
 
 
+def config_path(home: Path, named: Path | None = None) -> Path:
+    """Return the file that configures a home; one that somebody has named must be there."""
+    named = named or (Path(os.environ["PRIORY_CONFIG"]) if os.environ.get("PRIORY_CONFIG") else None)
+    if named is None:
+        return home.expanduser().absolute() / "priory.toml"
+    if not named.expanduser().exists():
+        raise Problem(f"there is no file {named}: name another with --config or PRIORY_CONFIG, or none")
+    return named.expanduser().absolute()
+
+
 def read_options(home: Path) -> "Options":
     """Return the options of a home."""
     from priory.config import load  # noqa: PLC0415
 
-    return load(home.expanduser() / "priory.toml")
+    return load(config_path(home))
 
 
 def require(home: Path) -> None:

@@ -4,18 +4,21 @@ import gc
 
 import typer
 
-from priory.cli.options import HOME, Home, Problem, problems, require
+from priory.cli.options import HOME, Config, Home, Problem, config_path, problems, require
 
 
-def serve(home: Home = HOME) -> None:
+def serve(home: Home = HOME, config: Config = None) -> None:
     """Answer mail servers and programs made for SpamAssassin, and make `filter` and `check` quick.
 
-    Listens on `socket` in the home, and where `[spamd]` in `priory.toml` says. Runs in the foreground; logs to standard
-    error. SIGTERM and Ctrl-C stop it when what it has begun is done; SIGHUP has it read `priory.toml` again.
+    Listens on `socket` in the home, and where `[spamd]`, `[milter]` and `[http]` in `priory.toml` say. Runs in the
+    foreground; logs to standard error. SIGTERM and Ctrl-C stop it when what it has begun is done; SIGHUP has it read
+    `priory.toml` again.
 
     **Examples**
 
     `priory serve`
+
+    `priory serve --home /var/lib/priory --config /etc/priory.toml`
 
     `priory serve --home /var/lib/priory & spamc -U /var/lib/priory/socket -R < message.eml`
     """
@@ -24,9 +27,9 @@ def serve(home: Home = HOME) -> None:
     from priory.server.master import Master  # noqa: PLC0415
 
     require(home)
-    place = home.expanduser().absolute()
+    place, path = home.expanduser().absolute(), config_path(home, config)
     with problems():
-        master = Master(place, lambda: (load(place / "priory.toml"), load_serving(place / "priory.toml")))
+        master = Master(place, lambda: (load(path), load_serving(path)))
         gc.freeze()  # what is loaded is shared with the workers as long as nobody touches it
         try:
             status = master.run()

@@ -25,6 +25,9 @@ A home may hold a `priory.toml`:
     listen = "127.0.0.1:7357"
     reject = { ham = 1000, spam = -1 }
 
+    [http]                     # where it shows how it is, and what it has counted
+    listen = "127.0.0.1:7358"
+
     [imap]                     # a mailbox on another server, `priory imap`
     host = "mail.example"
     user = "ann"
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from priory.imap.options import Account
     from priory.server.options import Serving
 
-__all__ = ["ConfigError", "load", "load_mailbox", "load_serving", "parse"]
+__all__ = ["ConfigError", "line_of", "load", "load_mailbox", "load_serving", "located", "parse", "read"]
 
 Thing = TypeVar("Thing")
 
@@ -68,17 +71,36 @@ def load_mailbox(path: Path) -> "Account | None":
 
 
 def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:
+    text = read(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        return parse(text)
+    except ConfigError as error:
+        raise located(error, path, text) from None
+
+
+def read(path: Path) -> str:
+    """Return what stands in a file; without a file, nothing."""
+    try:
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        text = ""
+        return ""
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror}. Check that this account may enter its folder and read it."
         ) from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path} cannot be read: it is not in UTF-8. Save it as that.") from None
-    try:
-        return parse(text)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
+
+
+def located(error: ConfigError, path: Path, text: str) -> ConfigError:
+    """Return an error with the file, and with the line of what it is about."""
+    line = error.line or line_of(error.key, text)
+    return ConfigError(f"{path}:{line}: {error}" if line else f"{path}: {error}", *error.key, line=line)
+
+
+def line_of(key: tuple[str, ...], text: str) -> int | None:
+    """Return where a key stands in a configuration, or else what it belongs to; None if neither is in it."""
+    from priory.config.places import lines_of  # noqa: PLC0415 - only where something is wrong
+
+    lines = lines_of(text) if key else {}
+    return next((lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in lines), None)

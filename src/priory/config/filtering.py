@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from priory.config.tables import ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
+from priory.config.tables import SECTIONS, ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
 from priory.features.patterns import PatternError, compiled
@@ -19,14 +19,19 @@ def parse(text: str) -> Options:
     Traceback (most recent call last):
     priory.config.tables.ConfigError: unknown key 'cost'; did you mean 'costs'?
     """
-    every = given(text)
+    return options_in(given(text))
+
+
+def options_in(every: Mapping[str, Any]) -> Options:
+    """Return what the tables of a configuration say about the filter."""
+    refuse_unknown(every, SECTIONS)
     costs = _costs(labels_of(every), table(every, "costs"))
     return Options(costs=costs, spec=_spec(table(every, "features"), table(every, "patterns")))
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:
     """A mistake without a price costs what a lost ham does if the first label is true, else what a missed spam does."""
-    refuse_unknown(given, (*labels, UNSURE))
+    refuse_unknown(given, (*labels, UNSURE), "costs")
     (_, missed), (lost, _) = Costs().matrix
     rows = []
 
@@ -34,32 +39,35 @@ def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:
         return 0 if said == true else lost if true == labels[0] else missed
 
     for said in labels:
-        row = table(given, said)
-        refuse_unknown(row, labels)
-        rows.append(tuple(_cost(f"{said} when {true} is true", row.get(true, usual(said, true))) for true in labels))
-    return Costs(labels, tuple(rows), _cost(UNSURE, given.get(UNSURE, Costs().unsure)))
+        row = table(given, said, "costs")
+        refuse_unknown(row, labels, "costs", said)
+        rows.append(tuple(_cost(row.get(true, usual(said, true)), said, true) for true in labels))
+    return Costs(labels, tuple(rows), _cost(given.get(UNSURE, Costs().unsure), UNSURE))
 
 
-def _cost(what: str, given: Any) -> float:
+def _cost(given: Any, *key: str) -> float:
     if not is_number(given) or given < 0:
-        raise ConfigError(f"the cost of {what} must be a number from 0 up, not {given!r}")
+        what = f"{key[0]} when {key[1]} is true" if len(key) > 1 else key[0]
+        raise ConfigError(f"the cost of {what} must be a number from 0 up, not {given!r}", "costs", *key)
     cost: float = given
     return cost
 
 
 def _spec(switched: Mapping[str, Any], patterns: Mapping[str, Any]) -> Spec:
-    refuse_unknown(switched, KINDS)
+    refuse_unknown(switched, KINDS, "features")
     for kind, on in switched.items():
         if not isinstance(on, bool):
-            raise ConfigError(f"features: {kind} must be true or false, not {on!r}")
+            raise ConfigError(f"features: {kind} must be true or false, not {on!r}", "features", kind)
     for name, pattern in patterns.items():
         if not is_name(name):
-            raise ConfigError(f"patterns: {name!r} is no name; use letters, digits, - and _")
+            raise ConfigError(f"patterns: {name!r} is no name; use letters, digits, - and _", "patterns", name)
         if not isinstance(pattern, str):
-            raise ConfigError(f"patterns: {name} must be a regular expression in quotes, not {pattern!r}")
+            raise ConfigError(
+                f"patterns: {name} must be a regular expression in quotes, not {pattern!r}", "patterns", name
+            )
     try:
         compiled(patterns)
     except PatternError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(str(error), "patterns", error.name) from None
     kinds = {kind for kind in KINDS if switched.get(kind, kind in Spec().kinds)}
     return Spec(kinds=frozenset(kinds), patterns=dict(patterns))

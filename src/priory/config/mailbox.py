@@ -5,8 +5,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from priory.config.tables import ConfigError, given, refuse_unknown, table
-from priory.imap.options import PORTS, Account, is_loopback
+from priory.config.tables import SECTIONS, ConfigError, given, refuse_unknown, table
+from priory.imap.options import PORTS, Account
+from priory.server.options import is_loopback
 
 #: What each number of [imap] can be. Servers may hang up on who is idle for 30 minutes.
 RANGES: Final = {"port": (1, 65_535), "poll": (1, 1_740), "max_bytes": (1_024, 1 << 30)}
@@ -20,54 +21,68 @@ def parse_mailbox(text: str) -> Account | None:
     >>> parse_mailbox('[imap]\\nhost = "mail.example"\\nuser = "ann"\\npassword_command = "pass show mail"').junk
     ''
     """
-    found = dict(table(given(text), "imap"))
+    return mailbox_in(given(text))
+
+
+def mailbox_in(every: Mapping[str, Any]) -> Account | None:
+    """Return what the tables of a configuration say about a mailbox."""
+    refuse_unknown(every, SECTIONS)
+    found = table(every, "imap")
     if not found:
         return None
     if "password" in found:  # its value is never repeated
         raise ConfigError(
-            "[imap] password: no password may stand here; use password_command, such as "
-            '"pass show mail", or password_file'
+            '[imap] password: no password may stand here; use password_command, such as "pass show mail", or '
+            "password_file",
+            "imap",
+            "password",
         )
-    refuse_unknown(found, _KEYS, "[imap] ")
+    refuse_unknown(found, _KEYS, "imap")
     _require(found)
     account = Account(**{key: _value(key, value) for key, value in found.items()})
     if account.tls == "none" and not is_loopback(account.host):
         raise ConfigError(
             f'[imap] tls = "none" would send the password to {account.host} for all to read; use "implicit" or '
-            '"starttls", or say "insecure" if it is meant'
+            '"starttls", or say "insecure" if it is meant',
+            "imap",
+            "tls",
         )
     if account.inbox in (account.junk, *account.watch) or account.junk in account.watch:
-        raise ConfigError("[imap] inbox, junk and those of watch must be different folders")
+        raise ConfigError("[imap] inbox, junk and those of watch must be different folders", "imap")
     return account
 
 
 def _require(found: Mapping[str, Any]) -> None:
     for key in ("host", "user"):
         if key not in found:
-            raise ConfigError(f"[imap] {key} is missing")
+            raise ConfigError(f"[imap] {key} is missing", "imap")
     if ("password_command" in found) == ("password_file" in found):
-        raise ConfigError("[imap] needs either password_command or password_file")
+        raise ConfigError("[imap] needs either password_command or password_file", "imap")
 
 
 def _value(key: str, value: Any) -> Any:
     if key in RANGES:
         least, most = RANGES[key]
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ConfigError(f"[imap] {key} must be a whole number from {least} to {most}, not {value!r}")
+            raise _wrong(key, f"a whole number from {least} to {most}, not {value!r}")
         return value
     if key == "move":
         if not isinstance(value, bool):
-            raise ConfigError(f"[imap] move must be true or false, not {value!r}")
+            raise _wrong(key, f"true or false, not {value!r}")
         return value
     if key == "watch":
         if not (isinstance(value, list) and all(map(_is_text, value))):
-            raise ConfigError(f'[imap] watch must be a list of folders, such as ["Family"], not {value!r}')
+            raise _wrong(key, f'a list of folders, such as ["Family"], not {value!r}')
         return tuple(value)
     if not _is_text(value):
-        raise ConfigError(f"[imap] {key} must be a text on one line")  # a command may have secrets in it
+        raise _wrong(key, "a text on one line")  # a command may have secrets in it
     if key == "tls" and value not in PORTS:
-        raise ConfigError(f"[imap] tls must be one of {', '.join(PORTS)}, not {value!r}")
+        raise _wrong(key, f"one of {', '.join(PORTS)}, not {value!r}")
     return Path(value).expanduser() if key in _PATHS else value
+
+
+def _wrong(key: str, must_be: str) -> ConfigError:
+    return ConfigError(f"[imap] {key} must be {must_be}", "imap", key)
 
 
 def _is_text(value: Any) -> bool:

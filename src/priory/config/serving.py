@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from priory.config.tables import ConfigError, given, is_number, labels_of, refuse_unknown, table
-from priory.server.options import Policy, Serving, host_and_port
+from priory.config.tables import SECTIONS, ConfigError, given, is_number, labels_of, refuse_unknown, table
+from priory.server.http import missing
+from priory.server.options import Policy, Serving, host_and_port, is_local
 
 #: What each number of [serve] can be at most.
 MOST: Final = {"workers": 1024, "max_connections": 100_000, "max_bytes": 1 << 30, "timeout": 3600}
+#: Where each section usually listens.
+USUAL: Final = {"spamd": "127.0.0.1:783", "milter": "127.0.0.1:7357", "http": "127.0.0.1:7358"}
 
 
 def parse_serving(text: str) -> Serving:
@@ -16,15 +19,22 @@ def parse_serving(text: str) -> Serving:
     >>> parse_serving('[spamd]\\nlisten = "127.0.0.1:783"').spamd
     ('127.0.0.1:783',)
     """
-    every = given(text)
-    serve, spamd, milter = (table(every, section) for section in ("serve", "spamd", "milter"))
-    refuse_unknown(serve, MOST, "[serve] ")
-    refuse_unknown(spamd, ("listen",), "[spamd] ")
-    refuse_unknown(milter, ("listen", "reject", "quarantine", "check_authenticated"), "[milter] ")
+    return serving_in(given(text))
+
+
+def serving_in(every: Mapping[str, Any]) -> Serving:
+    """Return what the tables of a configuration say about the daemon."""
+    refuse_unknown(every, SECTIONS)
+    serve, spamd, milter, http = (table(every, section) for section in ("serve", "spamd", "milter", "http"))
+    refuse_unknown(serve, MOST, "serve")
+    refuse_unknown(spamd, ("listen",), "spamd")
+    refuse_unknown(milter, ("listen", "reject", "quarantine", "check_authenticated"), "milter")
+    refuse_unknown(http, ("listen",), "http")
     usual = Serving()
     return Serving(
         spamd=_addresses("spamd", spamd.get("listen", [])),
         milter=_addresses("milter", milter.get("listen", [])),
+        http=_private(_addresses("http", http.get("listen", []))),
         policy=_policy(milter, labels_of(every)),
         **{key: _number(key, serve.get(key, getattr(usual, key))) for key in MOST},
     )
@@ -33,7 +43,9 @@ def parse_serving(text: str) -> Serving:
 def _policy(given: Mapping[str, Any], labels: tuple[str, ...]) -> Policy:
     checks = given.get("check_authenticated", False)
     if not isinstance(checks, bool):
-        raise ConfigError(f"[milter] check_authenticated must be true or false, not {checks!r}")
+        raise ConfigError(
+            f"[milter] check_authenticated must be true or false, not {checks!r}", "milter", "check_authenticated"
+        )
     actions = {key: _prices(key, given[key], labels) for key in ("reject", "quarantine") if key in given}
     return Policy(**actions, checks_authenticated=checks)
 
@@ -43,26 +55,53 @@ def _prices(action: str, given: Any, labels: tuple[str, ...]) -> dict[str, float
     if not (isinstance(given, dict) and set(given) == set(labels) and all(map(is_number, given.values()))):
         example = ", ".join(f"{label} = {1000 if label == labels[0] else -1}" for label in labels)
         raise ConfigError(
-            f"[milter] {action} must say what it costs for each label, such as {{ {example} }}, not {given!r}"
+            f"[milter] {action} must say what it costs for each label, such as {{ {example} }}, not {given!r}",
+            "milter",
+            action,
         )
     return given
 
 
 def _addresses(section: str, given: Any) -> tuple[str, ...]:
     several = [given] if isinstance(given, str) else given
-    usual = "127.0.0.1:7357" if section == "milter" else "127.0.0.1:783"
+    usual = USUAL[section]
     if not isinstance(several, list):
-        raise ConfigError(f'[{section}] listen must be an address or a list of them, such as "{usual}", not {given!r}')
+        raise ConfigError(
+            f'[{section}] listen must be an address or a list of them, such as "{usual}", not {given!r}',
+            section,
+            "listen",
+        )
     for each in several:
         if not (isinstance(each, str) and (each.startswith("/") or host_and_port(each))):
             raise ConfigError(
                 f'[{section}] listen: {each!r} is no address; use host:port, such as "{usual}" or "[::1]:783", or the '
-                "full path of a socket, and nothing before them"
+                "full path of a socket, and nothing before them",
+                section,
+                "listen",
             )
     return tuple(several)
 
 
+def _private(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse addresses for HTTP that other machines reach, and all where nothing could answer."""
+    for each in addresses:
+        if not is_local(each):
+            raise ConfigError(
+                f"[http] listen: other machines could reach {each}, and here is neither TLS nor a password; use "
+                f'"{USUAL["http"]}" or the full path of a socket, and put a proxy with TLS before it',
+                "http",
+                "listen",
+            )
+    if addresses and (lacking := missing()):
+        raise ConfigError(
+            f"[http] needs packages that are not installed ({', '.join(lacking)}); pip install 'priory[server]'",
+            "http",
+            "listen",
+        )
+    return addresses
+
+
 def _number(key: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST[key]:
-        raise ConfigError(f"[serve] {key} must be a whole number from 1 to {MOST[key]}, not {given!r}")
+        raise ConfigError(f"[serve] {key} must be a whole number from 1 to {MOST[key]}, not {given!r}", "serve", key)
     return given

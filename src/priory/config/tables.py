@@ -8,10 +8,18 @@ from priory.decision import UNSURE
 
 
 class ConfigError(Exception):
-    """A configuration that cannot be used; the text says which file, what is wrong, and what to do."""
+    """A configuration that cannot be used; the text says what is wrong, and what to do.
+
+    `key` is what it is about, from the section on, if it is about one; `line` is where it stands, once that is known.
+    """
+
+    def __init__(self, text: str, *key: str, line: int | None = None) -> None:
+        super().__init__(text)
+        self.key = key
+        self.line = line
 
 
-SECTIONS: Final = ("labels", "costs", "features", "patterns", "serve", "spamd", "milter", "imap")
+SECTIONS: Final = ("labels", "costs", "features", "patterns", "serve", "spamd", "milter", "http", "imap")
 
 
 def given(text: str) -> Mapping[str, Any]:
@@ -21,20 +29,24 @@ def given(text: str) -> Mapping[str, Any]:
     from tomllib import TOMLDecodeError, loads  # noqa: PLC0415 - a quick start where there is no file
 
     try:
-        found = loads(text)
+        return loads(text)
     except TOMLDecodeError as error:
-        raise ConfigError(str(error)) from None
-    refuse_unknown(found, SECTIONS)
-    return found
+        what, _, where = str(error).partition(" (at ")
+        found = re.match(r"line (\d+), column (\d+)", where)  # else it is the end of the document
+        line = int(found[1]) if found else text.count("\n") + (not text.endswith("\n"))
+        column = f"in column {found[2]}" if found else "at the end"
+        raise ConfigError(f"this is not TOML: {what}, {column}", line=line) from None
 
 
 def labels_of(given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the labels of a configuration."""
     named = given.get("labels", ["ham", "spam"])
     if not (isinstance(named, list) and all(isinstance(label, str) and is_name(label) for label in named)):
-        raise ConfigError('labels must be a list of names of letters, digits, - and _, such as ["ham", "spam"]')
+        raise ConfigError(
+            'labels must be a list of names of letters, digits, - and _, such as ["ham", "spam"]', "labels"
+        )
     if len(named) < 2 or len(set(named)) < len(named) or UNSURE in named:
-        raise ConfigError("labels must be two or more different names, none of them 'unsure'")
+        raise ConfigError("labels must be two or more different names, none of them 'unsure'", "labels")
     return tuple(named)
 
 
@@ -48,15 +60,15 @@ def is_number(given: Any) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < float("inf")
 
 
-def table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a section; nothing if it is not there."""
+def table(given: Mapping[str, Any], key: str, *within: str) -> Mapping[str, Any]:
+    """Return a section, or a table within one; nothing if it is not there."""
     found = given.get(key, {})
     if not isinstance(found, dict):
-        raise ConfigError(f"{key} must be a table, not {found!r}")
+        raise ConfigError(f"{key} must be a table, not {found!r}", *within, key)
     return found
 
 
-def refuse_unknown(given: Mapping[str, Any], known: Iterable[str], where: str = "") -> None:
+def refuse_unknown(given: Mapping[str, Any], known: Iterable[str], *within: str) -> None:
     """Raise if there is a key that nobody knows, and say which one may be meant."""
     known = list(known)
     for key in given:
@@ -65,4 +77,5 @@ def refuse_unknown(given: Mapping[str, Any], known: Iterable[str], where: str = 
 
             near = get_close_matches(key, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise ConfigError(f"{where}unknown key {key!r}; {hint}")
+            where = f"[{'.'.join(within)}] " if within else ""
+            raise ConfigError(f"{where}unknown key {key!r}; {hint}", *within, key)

@@ -16,6 +16,12 @@ from priory.features.sections import Sections
 class PatternError(ValueError):
     """A pattern that cannot be used; the text says which and why."""
 
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(
+            f"pattern {name!r}: {reason}. Patterns are RE2 expressions: no look-around, no back-references."
+        )
+        self.name = name
+
 
 @lru_cache(maxsize=32)
 def _compiled(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[str, Any], ...]:
@@ -31,9 +37,7 @@ def _compile(name: str, pattern: str) -> Any:
         return re2.compile(pattern.encode(), options)
     except re2.error as error:
         reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
-        raise PatternError(
-            f"pattern {name!r}: {reason}. Patterns are RE2 expressions: no look-around, no back-references."
-        ) from None
+        raise PatternError(name, reason) from None
 
 
 def compiled(patterns: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:

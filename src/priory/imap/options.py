@@ -1,7 +1,6 @@
 """What can be set about a mailbox on another server."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -28,22 +27,15 @@ class Account:
     max_bytes: int = 10_485_760
 
     @property
+    def port_or_usual(self) -> int:
+        """The port, the usual one if none was said."""
+        return self.port or PORTS[self.tls]
+
+    @property
     def name(self) -> str:
         """What tells this mailbox from others.
 
         >>> Account("mail.example", "ann").name
         'ann@mail.example:993'
         """
-        return f"{self.user}@{self.host}:{self.port or PORTS[self.tls]}"
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine.
-
-    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("mail.example")
-    (True, True, False)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+        return f"{self.user}@{self.host}:{self.port_or_usual}"

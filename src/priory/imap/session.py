@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Self
 from priory.filter import READ_TOGETHER, together
 from priory.imap.errors import MailboxError
 from priory.imap.folders import Folders, found
-from priory.imap.options import PORTS, Account
+from priory.imap.options import Account
 from priory.imap.sightings import JUNK, Look, State
 from priory.imap.trouble import TROUBLE
 
@@ -207,7 +207,7 @@ class Session:
 
 
 def _connected(account: Account) -> IMAPClient:
-    port = account.port or PORTS[account.tls]
+    port = account.port_or_usual
     try:
         context = ssl.create_default_context(cafile=account.ca_file)
     except OSError as error:

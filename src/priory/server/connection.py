@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from priory.server.log import log
+from priory.server.scoreboard import Tally
 
 DRAIN_S: Final = 5.0  #: for requests that have not come whole when the daemon is told to stop
 LINGER_S: Final = 2.0  #: for a client that is refused to stop sending and read why
@@ -25,9 +26,11 @@ class Stage(Enum):
 class Connection(asyncio.Protocol):
     """A connection from a client, from when it was taken until it is `gone`."""
 
+    protocol: str  #: that is spoken
     makes_way: bool = True  #: for others, if there are too many and it is slow to send
 
-    def __init__(self, gone: "Callable[[Connection], None]") -> None:
+    def __init__(self, tally: Tally, gone: "Callable[[Connection], None]") -> None:
+        self._tally = tally
         self._gone = gone
         self._transport: asyncio.Transport | None = None
         self._is_hurried = False

@@ -1,5 +1,6 @@
 """Where the daemon can be reached: bound once, by the master, and inherited by all workers."""
 
+import errno
 import os
 import socket
 import stat
@@ -12,6 +13,7 @@ from priory.server.turn import turn
 
 BACKLOG: Final = 1024  #: connections that wait for a worker
 LONGEST_PATH: Final = 107  #: bytes of a socket's path, says the system
+_NO_SOCKET: Final = "cannot listen on {}: there is something that is no socket; move it away"
 
 
 class ListenError(Exception):
@@ -26,11 +28,9 @@ class Listener:
         self.protocol = protocol
         try:
             there = host_and_port(address)
-            self.sockets = [_at_path(address, private=private)] if there is None else _at_port(*there)
-        except OSError as error:
-            raise ListenError(f"cannot listen on {address}: {error.strerror}; {_remedy(error)}") from None
-        except UnicodeError:
-            raise ListenError(f"cannot listen on {address}: no host has such a name; check it") from None
+            self.sockets = [_at_path(address, private=private)] if there is None else _at_port(*there, listen=True)
+        except (OSError, UnicodeError) as error:
+            raise ListenError(_why_not(address, error)) from None
         self.names = [address if there is None else _name(each) for each in self.sockets]
         self._inode = os.stat(address).st_ino if there is None else None  # noqa: PTH116
 
@@ -47,9 +47,50 @@ class Listener:
             each.close()
 
 
-def _at_path(path: str, *, private: bool) -> socket.socket:
+def obstacle(address: str, *, is_running: bool) -> str:
+    """Return why nobody can listen there, without listening; nothing if all looks well.
+
+    While the daemon is running, what is in use is taken to be used by it.
+    """
+    there = host_and_port(address)
+    try:
+        if there is None:
+            _look_at(address)
+        else:
+            for bound in _at_port(*there, listen=False):
+                bound.close()
+    except (OSError, UnicodeError) as error:
+        is_ours = is_running and isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        return "" if is_ours else _why_not(address, error)
+    except ListenError as error:
+        return str(error)
+    return ""
+
+
+def _look_at(path: str) -> None:
+    _refuse_long(path)
+    folder = Path(path).parent
+    if not os.access(folder, os.F_OK):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if os.access(path, os.F_OK) and not stat.S_ISSOCK(os.stat(path).st_mode):  # noqa: PTH116
+        raise ListenError(_NO_SOCKET.format(path))
+
+
+def _refuse_long(path: str) -> None:
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise ListenError(f"cannot listen on {path}: a socket's path has at most {LONGEST_PATH} bytes; shorten it")
+
+
+def _why_not(address: str, error: OSError | UnicodeError) -> str:
+    if isinstance(error, UnicodeError):
+        return f"cannot listen on {address}: no host has such a name; check it"
+    return f"cannot listen on {address}: {error.strerror}; {_remedy(error)}"
+
+
+def _at_path(path: str, *, private: bool) -> socket.socket:
+    _refuse_long(path)
     with turn(Path(path).parent):  # who has bound a path and does not listen yet would look stale
         _remove_stale(path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -73,7 +114,7 @@ def _remove_stale(path: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise ListenError(f"cannot listen on {path}: there is something that is no socket; move it away")
+        raise ListenError(_NO_SOCKET.format(path))
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:
@@ -86,7 +127,7 @@ def _remove_stale(path: str) -> None:
     raise ListenError(f"cannot listen on {path}: another daemon does; stop it first")
 
 
-def _at_port(host: str, port: int) -> list[socket.socket]:
+def _at_port(host: str, port: int, *, listen: bool) -> list[socket.socket]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     bound: list[socket.socket] = []
     try:
@@ -97,7 +138,8 @@ def _at_port(host: str, port: int) -> list[socket.socket]:
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             listener.bind(address)
-            _listen(listener)
+            if listen:
+                _listen(listener)
     except OSError:
         for listener in bound:
             listener.close()

@@ -1,14 +1,14 @@
 """The process that administrators start and stop: it binds the listeners, forks the workers, and looks after them.
 
 It opens no filter and answers nobody, so there is little that could end it. Workers come in crews, all of one
-configuration. On SIGHUP the configuration is read again and a new crew started; once all of it is ready the old one
-is told to retire, so there is always somebody who takes connections. A crew that cannot start changes nothing.
+configuration, each with a process for HTTP if that is set, which no worker waits for. On SIGHUP the configuration is
+read again and a new crew started; once all of it is ready the old one is told to retire, so there is always somebody
+who takes connections. A crew that cannot start changes nothing.
 """
 
 import os
 import select
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +18,9 @@ from typing import Final
 from priory.filter import Options
 from priory.forking import forked
 from priory.server.connection import DRAIN_S
+from priory.server.counted import HTTP, READY, ROLES, know, scoreboard
+from priory.server.crew import Crew, Member
+from priory.server.http.state import Daemon
 from priory.server.listeners import Listener
 from priory.server.log import log
 from priory.server.notify import notify
@@ -29,31 +32,6 @@ _AGAIN_S: Final = 1.0  # after a worker could not start
 _PATIENCE_S: Final = DRAIN_S + 25  # with workers that were told to stop: they may be learning
 
 
-class Crew:
-    """So many workers of one configuration, as their master sees them."""
-
-    def __init__(self, options: Options, serving: Serving, listeners: list[Listener]) -> None:
-        self.options = options
-        self.serving = serving
-        self.listeners = listeners
-        self.workers: dict[int, int] = {}  #: by process, the pipe on which it says that it is ready; -1 if it did
-
-    @property
-    def sockets(self) -> dict[socket.socket, str]:
-        """All that its workers take connections from, and what is spoken there."""
-        return {each: listener.protocol for listener in self.listeners for each in listener.sockets}
-
-    @property
-    def is_short(self) -> bool:
-        """Whether it lacks workers."""
-        return len(self.workers) < self.serving.workers
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it is whole and all have said that they are ready."""
-        return not self.is_short and all(pipe == -1 for pipe in self.workers.values())
-
-
 class Master:
     """A daemon for one home; `read` gives the configuration whenever it is asked."""
 
@@ -62,8 +40,11 @@ class Master:
         self._read = read
         self._crew: Crew | None = None  # that serves
         self._next: Crew | None = None  # that is to take over
-        self._leaving: set[int] = set()  # processes that were told to stop
-        self._start_again_at = 0.0
+        self._leaving: dict[int, int] = {}  # processes that were told to stop, each with its slot
+        self._started = time.time()
+        self._board = scoreboard()
+        self._tally = self._board.tally(self._board.take())
+        self._start_again_at = dict.fromkeys(ROLES, 0.0)  # one that cannot start keeps no other waiting
         self._status: int | None = None  # to end with, once that is decided
         self._alive, self._held = os.pipe()
         self._woken, self._waking = os.pipe()
@@ -73,6 +54,7 @@ class Master:
         with _handled(self._waking):
             options, serving = self._read()
             self._next = Crew(options, serving, self._listening(serving, []))
+            know(self._board, options.labels)
             log("starting", home=self._home, workers=serving.workers)
             _announce(self._next.listeners)
             self._complete(self._next)
@@ -85,9 +67,9 @@ class Master:
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         for crew in self._crews():
-            for pipe in crew.workers.values():
-                if pipe != -1:
-                    poll.register(pipe, select.POLLIN)
+            for member in crew.members.values():
+                if member.pipe != -1:
+                    poll.register(member.pipe, select.POLLIN)
         happened = {end for end, _ in poll.poll(self._wait_ms())}
         for crew in self._crews():
             self._hear(crew, happened)
@@ -101,69 +83,93 @@ class Master:
                 self._status = 0
         self._take_over()
         for crew in self._crews():
-            if self._status is None and time.monotonic() >= self._start_again_at:
+            if self._status is None:
                 self._complete(crew)
+        self._count_ready()
+
+    def _count_ready(self) -> None:
+        self._tally.put(READY, self._crew.workers_ready if self._crew is not None else 0)
 
     def _wait_ms(self) -> float | None:
-        is_short = any(crew.is_short for crew in self._crews())
-        return max(0.0, self._start_again_at - time.monotonic()) * 1000 if is_short else None
+        starts = [self._start_again_at[role] for crew in self._crews() for role in crew.lacking]
+        return max(0.0, min(starts) - time.monotonic()) * 1000 if starts else None
 
     def _crews(self) -> Iterator[Crew]:
         yield from (crew for crew in (self._crew, self._next) if crew is not None)
 
     def _hear(self, crew: Crew, happened: set[int]) -> None:
-        for process, pipe in crew.workers.items():
-            if pipe in happened and os.read(pipe, 1):  # else it has ended, and will be found so
-                os.close(pipe)
-                crew.workers[process] = -1
+        for member in crew.members.values():
+            if member.pipe in happened and os.read(member.pipe, 1):  # else it has ended, and will be found so
+                os.close(member.pipe)
+                member.pipe = -1
 
     def _complete(self, crew: Crew) -> None:
-        """Start as many workers as the crew lacks."""
-        try:
-            while crew.is_short:
-                self._start_worker(crew)
-        except OSError as error:
-            log("error", what=repr(f"no process can be started: {error.strerror}"))
-            self._start_again_at = time.monotonic() + _AGAIN_S
+        """Start the processes that the crew lacks, but none too soon after one of its kind could not start."""
+        for role in crew.lacking:
+            if time.monotonic() >= self._start_again_at[role]:
+                try:
+                    self._start(crew, role)
+                except OSError as error:
+                    log("error", what=repr(f"no process can be started: {error.strerror}"))
+                    self._start_again_at[role] = time.monotonic() + _AGAIN_S
 
-    def _start_worker(self, crew: Crew) -> None:
-        ours, theirs = os.pipe()
+    def _start(self, crew: Crew, role: str) -> None:
+        slot = self._board.take()
         try:
-            process = forked(lambda: self._become_worker(crew, ours, theirs), deaf_to=(signal.SIGHUP,))
+            ours, theirs = os.pipe()
+            member = Member(role, ours, slot)
+            try:
+                process = forked(lambda: self._become(crew, member, theirs), deaf_to=(signal.SIGHUP,))
+            except OSError:
+                os.close(ours)
+                raise
+            finally:
+                os.close(theirs)
         except OSError:
-            os.close(ours)
+            self._board.release(slot)
             raise
-        finally:
-            os.close(theirs)
-        crew.workers[process] = ours
+        crew.members[process] = member
 
-    def _become_worker(self, crew: Crew, masters: int, ready: int) -> None:
+    def _become(self, crew: Crew, member: Member, ready: int) -> None:
         """What a fork does, all its life: it keeps nothing of its master's open but what it needs."""
-        for end in (self._held, self._woken, self._waking, masters):
+        for end in (self._held, self._woken, self._waking, member.pipe):
             os.close(end)
+        needed = crew.listeners_of(member.role)
         for other in self._crews():
-            for pipe in other.workers.values():
-                if pipe != -1:
-                    os.close(pipe)
+            for each in other.members.values():
+                if each.pipe != -1:
+                    os.close(each.pipe)
             for listener in other.listeners:
-                if listener not in crew.listeners:
+                if listener not in needed:
                     listener.close()
-        work(self._home, crew.options, crew.serving, crew.sockets, ready, self._alive)
+        sockets = crew.sockets(member.role)
+        if member.role == HTTP:
+            from priory.server.http.process import show  # noqa: PLC0415 - what it needs, no other process loads
+
+            daemon = Daemon(self._home, crew.serving, self._board, self._started)
+            show(daemon, list(sockets), ready, self._alive)
+        else:
+            tally = self._board.tally(member.slot)
+            work(self._home, crew.options, crew.serving, sockets, tally, ready, self._alive)
 
     def _bury(self) -> None:
-        """See which workers have ended, and what that means."""
+        """See which processes have ended, and what that means."""
         for crew in list(self._crews()):
-            pipes = []
-            for process in [each for each in crew.workers if _ended(each)]:
-                pipes.append(crew.workers.pop(process))
-                log("worker ended", worker=process)
-            unready = [pipe for pipe in pipes if pipe != -1]
-            for pipe in unready:
-                os.close(pipe)
-                self._start_again_at = time.monotonic() + _AGAIN_S
+            unready = False
+            for process in [each for each in crew.members if _ended(each)]:
+                member = crew.members.pop(process)
+                log(f"{member.role} ended", **{member.role: process})
+                self._board.release(member.slot)
+                if crew is self._crew:
+                    self._tally.add(("restarts", member.role))
+                if member.pipe != -1:
+                    os.close(member.pipe)
+                    self._start_again_at[member.role] = time.monotonic() + _AGAIN_S
+                    unready = True
             if unready and crew is self._next:
                 self._give_up(crew)
-        self._leaving = {each for each in self._leaving if not _ended(each)}
+        for process in [each for each in self._leaving if _ended(each)]:
+            self._board.release(self._leaving.pop(process))
 
     def _give_up(self, crew: Crew) -> None:
         """A crew that cannot start does not start."""
@@ -172,6 +178,7 @@ class Master:
         if self._crew is None:
             self._status = 1
         else:
+            self._tally.add(("reloads", "failed"))
             log("reload failed", serving="as before")
             notify("READY=1")
 
@@ -183,7 +190,9 @@ class Master:
         try:
             options, serving = self._read()
             crew = Crew(options, serving, self._listening(serving, bound))
+            know(self._board, options.labels)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the daemon goes on
+            self._tally.add(("reloads", "failed"))
             log("reload failed", why=repr(str(error)))
             if self._next is None:
                 notify("READY=1")
@@ -201,20 +210,22 @@ class Master:
         before, self._crew, self._next = self._crew, self._next, None
         if before is not None:
             self._dismiss(before, RETIRE)
+            self._tally.add(("reloads", "done"))
+        self._count_ready()
         log("ready", workers=self._crew.serving.workers)
         notify("READY=1", f"MAINPID={os.getpid()}")
 
     def _dismiss(self, crew: Crew, how: signal.Signals) -> None:
-        """Tell the workers of a crew to stop, or to retire, and let go of what it alone listened on."""
+        """Tell the processes of a crew to stop, or to retire, and let go of what it alone listened on."""
         kept = [listener for other in self._crews() for listener in other.listeners]
         for listener in crew.listeners:
             if listener not in kept:
                 listener.hide()
-        for process, pipe in crew.workers.items():
-            self._leaving.add(process)
+        for process, member in crew.members.items():
+            self._leaving[process] = member.slot
             os.kill(process, how)  # it is there: nobody but us waits for it
-            if pipe != -1:
-                os.close(pipe)
+            if member.pipe != -1:
+                os.close(member.pipe)
         for listener in crew.listeners:
             if listener not in kept:
                 listener.close()
@@ -225,6 +236,7 @@ class Master:
         ours = str(self._home / "socket")
         wanted = [(address, "spamd") for address in (ours, *serving.spamd)]
         wanted += [(address, "milter") for address in serving.milter]
+        wanted += [(address, HTTP) for address in serving.http]
         listeners: list[Listener] = []
         try:
             for place in dict.fromkeys(wanted):

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,12 @@ class Serving:
     max_connections: int = 256
     max_bytes: int = 10 * 1024 * 1024
     timeout: int = 30  #: seconds for a client to send its request, and for it to take the answer
+    http: tuple[str, ...] = ()  #: addresses of this machine alone
+
+    @property
+    def connections_each(self) -> int:
+        """How many clients a worker has at a time."""
+        return max(1, self.max_connections // self.workers)
 
 
 def host_and_port(address: str) -> tuple[str, int] | None:
@@ -41,3 +48,25 @@ def host_and_port(address: str) -> tuple[str, int] | None:
     if not host or "/" in host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         return None
     return host, int(port)
+
+
+def is_local(address: str) -> bool:
+    """Tell whether only this machine can reach an address.
+
+    >>> is_local("/run/priory/http"), is_local("[::1]:80"), is_local("localhost:80"), is_local("0.0.0.0:80")
+    (True, True, True, False)
+    """
+    there = host_and_port(address)
+    return there is None or is_loopback(there[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine.
+
+    >>> is_loopback("::1"), is_loopback("mail.example")
+    (True, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"  # any other name may stand for anything

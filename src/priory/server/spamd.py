@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from priory.server.connection import Connection, Stage, log_error
+from priory.server.counted import CHECK_TIMES, LESSON_TIMES, REASONS
 from priory.server.log import log
-from priory.wire.spamd import EX_SOFTWARE, EX_TIMEOUT, Incoming, Refused, Request
+from priory.server.scoreboard import Tally
+from priory.wire.spamd import EX_SOFTWARE, EX_TIMEOUT, RATING_VERBS, Incoming, Refused, Request
 
 #: What answers a request: now, or later where that takes longer.
 Answering: TypeAlias = Callable[[Request], "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]"]
@@ -16,8 +18,10 @@ Answering: TypeAlias = Callable[[Request], "tuple[bytes, str] | asyncio.Future[t
 class SpamdConnection(Connection):
     """A connection with one request."""
 
-    def __init__(self, most_bytes: int, answering: Answering, gone: Callable[[Connection], None]) -> None:
-        super().__init__(gone)
+    protocol = "spamd"
+
+    def __init__(self, most_bytes: int, answering: Answering, tally: Tally, gone: Callable[[Connection], None]) -> None:
+        super().__init__(tally, gone)
         self._incoming = Incoming(most_bytes)
         self._answering = answering
         self._is_heard_out = False  # the client sends no more
@@ -57,6 +61,8 @@ class SpamdConnection(Connection):
 
     def _answer(self, request: Request) -> None:
         self._reach(Stage.WORKING)
+        self._tally.add(("requests", request.verb))
+        self._tally.add(("bytes", "spamd"), len(request.body))
         try:
             answer = self._answering(request)
         except Exception as error:  # noqa: BLE001 - a request that fails is one request
@@ -75,16 +81,29 @@ class SpamdConnection(Connection):
             self._send(request, *done.result())
 
     def _send(self, request: Request, answer: bytes, said: str) -> None:
-        us = round((time.monotonic() - self.since) * 1e6)
+        seconds = time.monotonic() - self.since
         self._reach(Stage.SENDING)
         self._write(answer)
         self._write_eof()
         self._close()
-        log("request", verb=request.verb, bytes=len(request.body), verdict=said, us=us)
+        self._count(request, said, seconds)
+        log("request", verb=request.verb, bytes=len(request.body), verdict=said, us=round(seconds * 1e6))
+
+    def _count(self, request: Request, said: str, seconds: float) -> None:
+        tally = self._tally
+        if request.verb in RATING_VERBS:
+            tally.add(("checked", "spamd", said))
+            tally.time(CHECK_TIMES["spamd"], seconds)
+        elif request.verb == "TELL":
+            tally.add(("lessons", said))
+            tally.time(LESSON_TIMES, seconds)
 
     def _fail(self, request: Request, error: Exception) -> None:
         if not isinstance(error, Refused):
             log_error(error, verb=request.verb, bytes=len(request.body))
+            self._tally.add(("errors", "lesson" if request.verb == "TELL" else "check"))
+            if request.verb in RATING_VERBS:
+                self._tally.add(("unchecked", "spamd", "error"))
             error = Refused(EX_SOFTWARE, "Internal software error: the log of the daemon says more")
         self._refuse(error)
 
@@ -95,4 +114,5 @@ class SpamdConnection(Connection):
         self._write_eof()
         if self._is_heard_out:
             self._close()
+        self._tally.add(("refused", "spamd", REASONS.get(refused.status, "error")))
         log("refused", why=repr(str(refused)))

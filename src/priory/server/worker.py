@@ -26,38 +26,48 @@ from priory.filter import Filter, Options
 from priory.journal import JournalError
 from priory.server.answers import answer
 from priory.server.connection import Connection, Stage, log_error
+from priory.server.counted import CONNECTED
 from priory.server.learner import Learner
 from priory.server.listeners import BACKLOG
 from priory.server.log import log
 from priory.server.milter import MilterConnection
 from priory.server.options import Serving
+from priory.server.scoreboard import Tally
 from priory.server.spamd import SpamdConnection
 from priory.wire.spamd import Request
 
 RETIRE: Final = signal.SIGUSR1
 SWEEP_S: Final = 0.5
-SLOW_S: Final = 1.0  #: a client that has taken longer to send its request goes first if there are too many
+SWEEP_FULL_S: Final = 0.1  #: somebody may be waiting
+SLOW_S: Final = 0.5  #: a client that has taken longer to send its request goes first if there are too many
 
 
 def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
-    home: Path, options: Options, serving: Serving, listeners: Mapping[socket.socket, str], ready: int, alive: int
+    home: Path,
+    options: Options,
+    serving: Serving,
+    listeners: Mapping[socket.socket, str],
+    tally: Tally,
+    ready: int,
+    alive: int,
 ) -> None:
     """Answer clients until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     try:
         with Filter.open(home, options) as filter_:
             filter_.check(b"")  # what takes long once, or is wrong with the filter, comes before any client
-            asyncio.run(_Worker(filter_, serving, listeners).run(ready, alive))
+            asyncio.run(_Worker(filter_, serving, listeners, tally).run(ready, alive))
     except JournalError as error:
         log("error", what=repr(str(error)))
 
 
 class _Worker:
-    def __init__(self, filter_: Filter, serving: Serving, listeners: Mapping[socket.socket, str]) -> None:
+    def __init__(self, filter_: Filter, serving: Serving, listeners: Mapping[socket.socket, str], tally: Tally) -> None:
         self._filter = filter_
         self._learner = Learner(filter_.home, filter_.options)
         self._serving = serving
         self._listeners = listeners
-        self._most = max(1, serving.max_connections // serving.workers)
+        self._tally = tally
+        self._most = serving.connections_each
         self._connections: dict[Connection, None] = {}  # the oldest first
         self._beginning: set[asyncio.Task[object]] = set()
         self._is_accepting = False
@@ -74,7 +84,7 @@ class _Worker:
         os.write(ready, b"r")
         while not self._done.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._done.wait(), SWEEP_S)
+                await asyncio.wait_for(self._done.wait(), SWEEP_FULL_S if self._is_full else SWEEP_S)
             self._sweep()
             self._learner.rest()
         self._learner.close()
@@ -101,7 +111,9 @@ class _Worker:
         self._end_if_idle()
 
     def _gone(self, connection: Connection) -> None:
-        self._connections.pop(connection, None)
+        if connection in self._connections:
+            del self._connections[connection]
+            self._tally.add(CONNECTED[connection.protocol], -1)
         self._accept_more()
         self._end_if_idle()
 
@@ -109,8 +121,12 @@ class _Worker:
         if self._is_retiring and not self._connections:
             self._done.set()
 
+    @property
+    def _is_full(self) -> bool:
+        return len(self._connections) >= self._most
+
     def _accept_more(self) -> None:
-        if not (self._is_accepting or self._is_retiring) and len(self._connections) < self._most:
+        if not (self._is_accepting or self._is_retiring or self._is_full):
             for listener in self._listeners:
                 asyncio.get_running_loop().add_reader(listener, self._accept, listener)
             self._is_accepting = True
@@ -129,6 +145,7 @@ class _Worker:
             return False
         except OSError as error:  # out of descriptors: the sweep tries again
             log("error", what=repr(f"no connection can be taken: {error.strerror}"))
+            self._tally.add(("errors", "connection"))
             self._accept_no_more()
             return False
         client.setblocking(False)
@@ -136,19 +153,21 @@ class _Worker:
         if self._is_stopping:
             connection.hurry()
         self._connections[connection] = None
+        self._tally.add(("connections", connection.protocol))
+        self._tally.add(CONNECTED[connection.protocol])
         begun = asyncio.get_running_loop().connect_accepted_socket(lambda: connection, client)
         task: asyncio.Task[object] = asyncio.get_running_loop().create_task(begun)
         self._beginning.add(task)
         task.add_done_callback(lambda done: self._begun(connection, done))
-        if len(self._connections) >= self._most:
+        if self._is_full:
             self._accept_no_more()
         return True
 
     def _connection(self, protocol: str) -> Connection:
         most_bytes = self._serving.max_bytes
         if protocol == "milter":
-            return MilterConnection(most_bytes, self._filter, self._serving.policy, self._gone)
-        return SpamdConnection(most_bytes, self._answering, self._gone)
+            return MilterConnection(most_bytes, self._filter, self._serving.policy, self._tally, self._gone)
+        return SpamdConnection(most_bytes, self._answering, self._tally, self._gone)
 
     def _begun(self, connection: Connection, task: "asyncio.Task[object]") -> None:
         self._beginning.discard(task)
@@ -159,14 +178,11 @@ class _Worker:
         return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter)
 
     def _sweep(self) -> None:
-        """Let go of who takes too long, and of the slowest if there are too many."""
-        now, timeout = time.monotonic(), self._serving.timeout
+        """Let go of who takes too long; if there are too many, of all who are slow to send."""
+        now, timeout, is_full = time.monotonic(), self._serving.timeout, self._is_full
         for connection in list(self._connections):
-            if now - connection.since > connection.patience(timeout):
-                self._expire(connection)
-        if len(self._connections) >= self._most:
-            here = [c for c in self._connections if c.makes_way and c.stage is Stage.RECEIVING]
-            for connection in [c for c in here if now - c.since > SLOW_S][: max(1, self._most // 4)]:
+            makes_way = is_full and connection.makes_way and connection.stage is Stage.RECEIVING
+            if now - connection.since > (SLOW_S if makes_way else connection.patience(timeout)):
                 self._expire(connection)
         self._accept_more()
 

@@ -7,7 +7,7 @@ All of this is one table: which step may come in which state, and which state fo
     server                              milter
     O version, actions, steps           O version, actions, steps        what both can is agreed upon
     D macros, M sender                  c                                a message begins: go on
-    R recipient, L field …              (nothing: agreed)
+    L field …                           (nothing: agreed)
     B some of the body …                c, or s: no more, please
     E                                   i m q … then a, c or y           insert, change, quarantine; then the decision
     A                                                                    the message is given up; the connection stays
@@ -34,12 +34,12 @@ from typing import Final
 
 VERSION: Final = 6
 LONGEST_PACKET: Final = 1024 * 1024  #: servers send bodies in pieces of 64 kB
-MOST_RECIPIENTS: Final = 10_000
+MOST_WATCHED: Final = 10_000
 
 ADD_FIELDS, CHANGE_FIELDS, QUARANTINE = 0x01, 0x10, 0x20
 _ACTIONS: Final = ADD_FIELDS | CHANGE_FIELDS | QUARANTINE
-#: Steps that the server need not tell: connection, greeting, end of the fields, unknown commands, DATA.
-_LEFT_OUT: Final = 0x01 | 0x02 | 0x40 | 0x100 | 0x200
+#: Steps that the server need not tell: connection, greeting, recipients, end of the fields, unknown commands, DATA.
+_LEFT_OUT: Final = 0x01 | 0x02 | 0x08 | 0x40 | 0x100 | 0x200
 #: Steps that are answered, unless it was agreed that they need not be.
 _SILENT: Final = {
     "C": 0x1000,
@@ -93,7 +93,6 @@ class Message:
     """A message that has arrived."""
 
     macros: dict[str, str] = field(default_factory=dict)
-    recipients: list[str] = field(default_factory=list)
     watched: list[bytes] = field(default_factory=list)  #: names of fields that are watched for, in lower case
     head: bytes = b""
     body: bytes = b""
@@ -196,8 +195,6 @@ class Milter:
             case "M":
                 self._start_anew(known="CHM")
                 decision = Begun(self._known())
-            case "R":
-                self._take_recipient(content)
             case "L":
                 self._take_field(content)
             case "B":
@@ -237,16 +234,11 @@ class Milter:
         self._macros = {step: macros for step, macros in self._macros.items() if step in known}
         self._message, self._head, self._body, self._room = Message(), bytearray(), bytearray(), self._most_bytes
 
-    def _take_recipient(self, content: bytes) -> None:
-        if len(self._message.recipients) < MOST_RECIPIENTS:
-            address = content.partition(b"\0")[0].decode("utf-8", "backslashreplace")
-            self._message.recipients.append(address.strip("<>"))
-
     def _take_field(self, content: bytes) -> None:
         name, _, value = content.partition(b"\0")
         value = value.removesuffix(b"\0")
         line = name + (b":" if self._agreed & _LEADING_SPACE else b": ") + value + b"\n"
-        if name.lower().startswith(self._watched):
+        if name.lower().startswith(self._watched) and len(self._message.watched) < MOST_WATCHED:
             self._message.watched.append(name.lower())
         self._room -= len(line)
         if self._room < 0:

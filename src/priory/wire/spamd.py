@@ -36,7 +36,7 @@ EX_UNAVAILABLE, EX_SOFTWARE, EX_PROTOCOL, EX_TIMEOUT, EX_TOOBIG = 69, 70, 76, 79
 RATING_VERBS: Final = frozenset(("CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS"))
 PONG: Final = b"SPAMD/1.5 0 PONG\r\n"
 _EMPTY_VERBS: Final = frozenset(("PING", "SKIP"))
-_VERBS: Final = RATING_VERBS | _EMPTY_VERBS | {"TELL"}
+VERBS: Final = RATING_VERBS | _EMPTY_VERBS | {"TELL"}
 _FIRST_LINE: Final = re.compile(rb"([A-Z_]+) SPAMC/1\.([2-9])")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -46,6 +46,7 @@ class Refused(Exception):  # noqa: N818 - the client's error, not ours
 
     def __init__(self, status: int, text: str, quoted: bytes = b"") -> None:
         super().__init__(text)
+        self.status = status
         shown = quoted[:80].decode("ascii", "replace").translate(dict.fromkeys((*range(32), 127, 0xFFFD), "?"))
         self.answer = f"SPAMD/1.0 {status} {text}{shown}\r\n".encode("ascii", "backslashreplace")
 
@@ -193,7 +194,7 @@ def _ok(fields: Sequence[tuple[str, str]]) -> bytes:
 def _first(line: bytes) -> Request:
     found = _FIRST_LINE.fullmatch(line)
     verb = found[1].decode("ascii") if found else ""
-    if found is None or verb not in _VERBS:
+    if found is None or verb not in VERBS:
         raise Refused.bad("", line)
     return Request(verb, int(found[2]))
 

@@ -1,0 +1,134 @@
+"""A daemon among clients who mean ill: what becomes of the others meanwhile.
+
+    python benchmarks/hostile.py                 # some minutes: a million tiny requests take most of them
+    python benchmarks/hostile.py --tiny 20000    # less
+
+Ten clients have drawn mail checked all the time, first alone, then beside one kind of hostile clients after the other,
+who run in a process of their own and share the machine with everybody else.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import multiprocessing
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import clients
+import daemons
+from load import family, memory_mb
+from peers import PRIORY
+from priory.demo import draw
+from priory.filter import Filter
+from progress import progressed
+from report import Table
+
+HONEST = 10
+ASKED = 3_000  #: honest requests beside each kind, at least
+FLOODING = 20  #: connections at a time that send tiny requests
+HOLDING = 1_000  #: connections at a time that are held
+HELD_S = 15.0
+MAIL = list(draw(600, seed=1))
+
+Hostile = Callable[[str], Awaitable[None]]
+
+
+def kinds(n_tiny: int) -> dict[str, Hostile | None]:
+    """Return the kinds of hostile clients by name; first there are none."""
+    huge = b"CHECK SPAMC/1.5\r\nContent-length: 100000000\r\n\r\n"
+    return {
+        "nobody": None,
+        f"{n_tiny:,} tiny requests, {FLOODING} at a time": lambda path: flood(path, n_tiny),
+        f"{HOLDING:,} who connect and say nothing": lambda path: hold(path, b"", b""),
+        f"{HOLDING:,} who send a byte a second": lambda path: hold(path, b"CHECK SPAMC/1.5\r\n", b"a"),
+        f"{HOLDING:,} who declare 100 MB": lambda path: hold(path, huge, b"a" * 1000),
+        f"{HOLDING:,} whose header does not end": lambda path: hold(path, b"CHECK SPAMC/1.5\r\n", b"a" * 100_000),
+    }
+
+
+async def flood(path: str, n: int) -> None:
+    """Send tiny requests as fast as they are answered: good ones, empty ones, nonsense and nothing at all."""
+    said = [b"PING SPAMC/1.5\r\n\r\n", b"CHECK SPAMC/1.5\r\n\r\n", b"X\r\n\r\n", b"\0", b"PING SPAMC/9.9\r\n\r\n", b""]
+    left = iter(range(n))
+
+    async def keep_asking() -> None:
+        for i in left:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_unix_connection(path)
+                writer.write(said[i % len(said)])
+                writer.write_eof()
+                await reader.read()
+                writer.close()
+
+    await asyncio.gather(*(keep_asking() for _ in range(FLOODING)))
+
+
+async def hold(path: str, first: bytes, then: bytes) -> None:
+    """Hold connections: send something, then more every second, and come back at once when thrown out."""
+
+    async def keep_holding() -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_unix_connection(path)
+                writer.write(first)
+                end = asyncio.create_task(reader.read())
+                while not end.done():
+                    await asyncio.wait([end], timeout=1)
+                    writer.write(then)
+                writer.close()
+                await end
+            await asyncio.sleep(random.random())  # noqa: S311
+
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.gather(*(keep_holding() for _ in range(HOLDING))), HELD_S)
+
+
+def asked_beside(hostile: Hostile | None, path: Path) -> tuple[list[clients.Answer], float]:
+    """Return what became of honest requests as long as hostile clients were at it, and how many there were a second."""
+    requests = [clients.request("CHECK", drawn.raw) for drawn in MAIL]
+    answers: list[clients.Answer] = []
+    process = multiprocessing.get_context("fork").Process(target=_be, args=(hostile, str(path)))
+    process.start()
+    start = time.perf_counter()
+    while process.is_alive() or len(answers) < ASKED:
+        answers += clients.ask_all(path, requests, HONEST)
+    process.join()
+    return answers, len(answers) / (time.perf_counter() - start)
+
+
+def _be(hostile: Hostile | None, path: str) -> None:
+    if hostile is not None:
+        asyncio.run(hostile(path))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiny", type=int, default=1_000_000, help="how many tiny requests; a million if not said")
+    n_tiny = parser.parse_args().tiny
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="priory-hostile-") as folder:
+        home = Path(folder)
+        with Filter.open(home) as filter_:
+            for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:500]):
+                pass
+        with daemons.running([PRIORY, "serve", "--home", folder], home / "socket") as daemon:
+            for name, hostile in kinds(n_tiny).items():
+                progressed(f"beside {name}")
+                answers, per_s = asked_beside(hostile, home / "socket")
+                took = statistics.quantiles([1000 * answer.seconds for answer in answers], n=100)
+                lost = sum(not answer.is_whole for answer in answers)
+                figures = [f"{len(answers):,}", str(lost), f"{per_s:,.0f}", f"{took[49]:.1f}", f"{took[98]:.1f}"]
+                rows.append([name, *figures, f"{sum(map(memory_mb, family(daemon.pid))):,.0f}"])
+    columns = ["beside", "requests", "lost", "requests/s", "ms, p50", "p99", "MB after it"]
+    table = Table("hostile", f"{HONEST} clients who have mail checked, beside others", columns, rows)
+    print(table.as_text())
+    print()
+    print(table.as_markdown())
+
+
+if __name__ == "__main__":
+    main()

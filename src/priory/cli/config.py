@@ -1,0 +1,154 @@
+"""`priory config`: what is in force, and whether it can be meant."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from priory.cli.options import HOME, Config, Home, Json, config_path, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from priory.filter import Options
+    from priory.imap.options import Account
+    from priory.server.options import Serving
+
+
+def config(
+    home: Home = HOME,
+    file: Config = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also try what it says on this machine, and warn of what looks wrong.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what is in force: all that `priory.toml` says, and the defaults of the rest.
+
+    All errors in the file are named, each with its line; then the status is 1. With `--check` there are warnings, too:
+    about costs that can hardly be meant, addresses where the daemon could not listen, labels that do not fit what was
+    learned. Warnings leave the status 0. Nothing is changed.
+
+    **Examples**
+
+    `priory config`
+
+    `priory config --check --home /var/lib/priory`
+
+    `priory config --check --config new.toml && mv new.toml ~/.priory/priory.toml`
+    """
+    from priory.config import line_of, located, read  # noqa: PLC0415
+    from priory.config.checking import checked  # noqa: PLC0415
+    from priory.config.doubts import doubts  # noqa: PLC0415
+
+    place = home.expanduser().absolute()
+    path = config_path(home, file)
+    with problems():
+        text = read(path)
+    options, serving, mailbox, wrong = checked(text)
+    errors = [located(error, path, text) for error in wrong]
+    found: dict[str, Any] = {"file": str(path), "errors": _listed((str(e), e.key, e.line) for e in errors)}
+    if options is not None and serving is not None and not errors:
+        found["in_force"] = in_force(options, serving, mailbox, place)
+        if check:
+            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(options, serving, place)]
+            found["warnings"] = _listed(
+                (f"{path}:{line}: {doubt.text}" if line else doubt.text, doubt.key, line) for doubt, line in every
+            )
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))  # noqa: T201
+    else:
+        _show(found, is_there=bool(text))
+    if errors:
+        raise typer.Exit(1)
+
+
+def in_force(options: "Options", serving: "Serving", mailbox: "Account | None", home: Path) -> dict[str, Any]:
+    """Return all settings by the names that they have in the file."""
+    from priory.config.serving import MOST  # noqa: PLC0415
+    from priory.decision import thresholds  # noqa: PLC0415
+    from priory.features import KINDS  # noqa: PLC0415
+
+    costs, policy = options.costs, serving.policy
+    rows = {
+        said: {true: cost for true, cost in zip(costs.labels, row, strict=True) if true != said}
+        for said, row in zip(costs.labels, costs.matrix, strict=True)
+    }
+    return {
+        "labels": options.labels,
+        "costs": {**rows, "unsure": costs.unsure},
+        "thresholds": thresholds(costs),
+        "features": {kind: kind in options.spec.kinds for kind in KINDS},
+        "patterns": options.spec.patterns,
+        "serve": {key: getattr(serving, key) for key in MOST},
+        "spamd": {"listen": [str(home / "socket"), *serving.spamd]},
+        "milter": {
+            "listen": serving.milter,
+            "reject": policy.reject,
+            "quarantine": policy.quarantine,
+            "check_authenticated": policy.checks_authenticated,
+        },
+        "http": {"listen": serving.http},
+        "imap": mailbox and _in_force(mailbox),
+    }
+
+
+def _in_force(mailbox: "Account") -> dict[str, Any]:
+    """All about a mailbox but the command that tells its password, as it may have secrets in it."""
+    every = asdict(mailbox) | {"port": mailbox.port_or_usual}
+    shown = {key: str(value) if isinstance(value, Path) else value for key, value in every.items()}
+    return shown | {"password_command": "(set)" if mailbox.password_command else ""}
+
+
+def _listed(found: "Iterable[tuple[str, tuple[str, ...], int | None]]") -> list[dict[str, Any]]:
+    """What was found in a file, from its beginning to its end."""
+    listed: list[dict[str, Any]] = [{"line": line, "key": ".".join(key), "text": text} for text, key, line in found]
+    return sorted(listed, key=lambda each: each["line"] or 0)
+
+
+def _show(found: dict[str, Any], *, is_there: bool) -> None:
+    for error in found["errors"]:
+        typer.echo(f"priory: {error['text']}", err=True)
+    if "in_force" in found:
+        print(f"{found['file']} can be used:" if is_there else f"nothing is set in {found['file']}; the defaults:")  # noqa: T201
+        for name, words in _in_words(found["in_force"]).items():
+            print(f"  {name:<11} {words}")  # noqa: T201
+    for warning in found.get("warnings", []):
+        print(f"warning: {warning['text']}")  # noqa: T201
+
+
+def _in_words(now: dict[str, Any]) -> dict[str, str]:
+    from priory.verdict import steps  # noqa: PLC0415
+
+    costs, serve, milter = now["costs"], now["serve"], now["milter"]
+    mistakes = [f"{true} called {said} {cost:g}" for said in now["labels"] for true, cost in costs[said].items()]
+    off = [kind for kind, is_on in now["features"].items() if not is_on]
+    actions = [
+        f"{done} where that is cheapest ({', '.join(f'{label} {cost:g}' for label, cost in milter[key].items())})"
+        for key, done in (("reject", "refused"), ("quarantine", "held"))
+        if milter[key] is not None
+    ]
+    mail = "mail of all" if milter["check_authenticated"] else "mail of all but who has logged in"
+    return {
+        "labels": ", ".join(now["labels"]),
+        "costs": ", ".join([*mistakes, f"unsure {costs['unsure']:g}"]),
+        "so it says": steps(now["thresholds"]) or "whatever has the least expected cost",
+        "features": f"all but {', '.join(off)}" if off else "all",
+        "patterns": ", ".join(now["patterns"]) or "none",
+        "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, {serve['max_bytes']:,} bytes of "
+        f"a message, {serve['timeout']} s for a client",
+        "spamd": f"on {', '.join(now['spamd']['listen'])}",
+        "milter": f"on {', '.join(milter['listen'])}; {mail}; spam is {', or '.join(['marked', *actions])}"
+        if milter["listen"]
+        else "off",
+        "http": f"on {', '.join(now['http']['listen'])}" if now["http"]["listen"] else "off",
+        "imap": _mailbox_in_words(now["imap"]) if now["imap"] else "off",
+    }
+
+
+def _mailbox_in_words(now: dict[str, Any]) -> str:
+    folders = ", ".join([now["inbox"], now["junk"] or "what the server says is Junk", *now["watch"]])
+    moves = "new spam is moved" if now["move"] else "nothing is moved"
+    return f"{now['user']} at {now['host']}:{now['port']}, tls {now['tls']}; watches {folders}; {moves}"

@@ -1,0 +1,59 @@
+"""What the daemon counts: the names of the numbers on its scoreboard (`priory.server.scoreboard`).
+
+`priory.server.http.metrics` gives each the name and the words with which it is shown.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from priory.decision import UNSURE
+from priory.server.scoreboard import Durations, Key, Scoreboard
+from priory.wire.spamd import EX_PROTOCOL, EX_SOFTWARE, EX_TIMEOUT, EX_TOOBIG, EX_UNAVAILABLE, VERBS
+
+PROTOCOLS: Final = ("spamd", "milter")
+WORKER, HTTP = "worker", "http"
+ROLES: Final = (WORKER, HTTP)  #: of the processes of a crew
+OUTCOMES: Final = ("learned", "known", "relearned", "forgotten", "unknown", "nothing")
+ACTIONS: Final = ("mark", "quarantine", "reject")
+#: Why a request is not done, by the status with which its client is told so.
+REASONS: Final = {
+    EX_PROTOCOL: "malformed",
+    EX_TOOBIG: "too_large",
+    EX_TIMEOUT: "timeout",
+    EX_UNAVAILABLE: "unavailable",
+    EX_SOFTWARE: "error",
+}
+CHECK_TIMES: Final = {protocol: Durations("check_seconds", protocol) for protocol in PROTOCOLS}
+LESSON_TIMES: Final = Durations("lesson_seconds")
+READY: Final[Key] = ("workers_ready",)
+CONNECTED: Final[dict[str, Key]] = {protocol: ("connected", protocol) for protocol in PROTOCOLS}
+
+_FIXED: Final[tuple[Key, ...]] = (
+    *(("requests", verb) for verb in sorted(VERBS)),
+    *(("lessons", outcome) for outcome in OUTCOMES),
+    *(("actions", action) for action in ACTIONS),
+    ("unchecked", "spamd", "error"),
+    ("unchecked", "milter", "error"),
+    ("unchecked", "milter", "authenticated"),
+    *(("refused", "spamd", reason) for reason in REASONS.values()),
+    ("refused", "milter", "malformed"),
+    ("refused", "milter", "timeout"),
+    *(("errors", where) for where in ("check", "lesson", "connection")),
+    *(("bytes", protocol) for protocol in PROTOCOLS),
+    *(("connections", protocol) for protocol in PROTOCOLS),
+    *(key for durations in (*CHECK_TIMES.values(), LESSON_TIMES) for key in durations.keys),
+    *(("restarts", role) for role in ROLES),
+    *(("reloads", outcome) for outcome in ("done", "failed")),
+)
+
+
+def scoreboard() -> Scoreboard:
+    """Return a scoreboard for a daemon."""
+    board = Scoreboard(momentary=(READY, *CONNECTED.values()))
+    board.allot(_FIXED)
+    return board
+
+
+def know(board: Scoreboard, labels: Iterable[str]) -> None:
+    """Have a scoreboard count messages that are said to be of these labels."""
+    board.allot(("checked", protocol, label) for label in (*labels, UNSURE) for protocol in PROTOCOLS)

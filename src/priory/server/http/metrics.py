@@ -1,0 +1,115 @@
+"""What the daemon has counted, in the words of Prometheus."""
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from priory import __version__
+from priory.journal import JournalError
+from priory.server.counted import CHECK_TIMES, LESSON_TIMES
+from priory.server.http.state import Daemon
+from priory.server.scoreboard import BOUNDS, Durations, Scoreboard
+
+#: What is counted: the name on the scoreboard, the name for Prometheus, what it means, and its labels.
+COUNTERS: Final = (
+    ("checked", "messages_checked", "Messages that got a verdict.", ("protocol", "verdict")),
+    ("unchecked", "messages_unchecked", "Messages that went on without a verdict.", ("protocol", "reason")),
+    ("actions", "milter_actions", "What mail servers were told to do with messages.", ("action",)),
+    ("requests", "requests", "Requests of SpamAssassin's clients, and of our own.", ("verb",)),
+    ("lessons", "lessons", "Lessons told to the daemon, by what became of them.", ("outcome",)),
+    ("refused", "refusals", "Requests that were not done, and connections that were ended.", ("protocol", "reason")),
+    ("errors", "errors", "Errors inside the daemon; each is in its log.", ("where",)),
+    ("bytes", "received_bytes", "Bytes of the messages received.", ("protocol",)),
+    ("connections", "connections", "Connections taken.", ("protocol",)),
+    ("restarts", "restarts", "Processes that ended unasked and were replaced.", ("process",)),
+    ("reloads", "reloads", "Reloads of the configuration.", ("outcome",)),
+)
+
+
+def exposition(daemon: Daemon, accept: str) -> tuple[bytes, str]:
+    """Return all metrics in a form that the client accepts, and the name of that form."""
+    registry = CollectorRegistry()
+    registry.register(_Metrics(daemon))
+    encode, content_type = choose_encoder(accept)
+    return encode(registry), content_type
+
+
+class _Metrics(Collector):
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+
+    def collect(self) -> Iterable[Metric]:
+        yield from self._counters()
+        yield _times(
+            "priory_check_seconds",
+            "Seconds from when a message had come to its answer.",
+            self._daemon.board,
+            ["protocol"],
+            {(protocol,): durations for protocol, durations in CHECK_TIMES.items()},
+        )
+        yield _times(
+            "priory_lesson_seconds",
+            "Seconds that a lesson took until it was durable.",
+            self._daemon.board,
+            [],
+            {(): LESSON_TIMES},
+        )
+        yield from self._now()
+        yield from self._journal()
+
+    def _counters(self) -> Iterator[Metric]:
+        board = self._daemon.board
+        for key, name, said, labels in COUNTERS:
+            family = CounterMetricFamily(f"priory_{name}", said, labels=labels)
+            for cell in board.keys(key):
+                family.add_metric(cell[1:], board.total(cell))
+            yield family
+
+    def _now(self) -> Iterator[Metric]:
+        board, serving = self._daemon.board, self._daemon.serving
+        connected = GaugeMetricFamily("priory_connections_open", "Connections that are open.", labels=["protocol"])
+        for cell in board.keys("connected"):
+            connected.add_metric(cell[1:], board.total(cell))
+        yield connected
+        build = GaugeMetricFamily("priory_build_info", "The version of Priory.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+        yield from (
+            GaugeMetricFamily(f"priory_{name}", said, value)
+            for name, said, value in (
+                ("connections_limit", "Connections at most.", serving.connections_each * serving.workers),
+                ("workers", "Workers there should be.", serving.workers),
+                ("workers_ready", "Workers that answer.", self._daemon.workers_ready),
+                ("start_time_seconds", "When the daemon was started, since 1970.", self._daemon.started),
+            )
+        )
+
+    def _journal(self) -> Iterator[Metric]:
+        readable = "Whether the journal can be opened and read."
+        try:
+            lessons, n_bytes = self._daemon.learned()
+        except JournalError:
+            yield GaugeMetricFamily("priory_journal_readable", readable, 0)
+            return
+        yield GaugeMetricFamily("priory_journal_readable", readable, 1)
+        yield GaugeMetricFamily("priory_journal_bytes", "Bytes of the journal, with its log.", n_bytes)
+        family = GaugeMetricFamily("priory_journal_lessons", "Lessons in the journal.", labels=["label"])
+        for label, n in lessons.items():
+            family.add_metric([label], n)
+        yield family
+
+
+def _times(
+    name: str, said: str, board: Scoreboard, labels: list[str], times: dict[tuple[str, ...], Durations]
+) -> Metric:
+    family = HistogramMetricFamily(name, said, labels=labels)
+    for values, durations in times.items():
+        counts = accumulate(board.total(each) for each in durations.ranges)
+        buckets = list(zip([*map(str, BOUNDS), "+Inf"], counts, strict=True))
+        family.add_metric(values, buckets, board.total(durations.sum) / 1e9)
+    return family

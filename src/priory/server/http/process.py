@@ -1,0 +1,94 @@
+"""The process that answers over HTTP: uvicorn, on sockets that the master has bound."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from priory.server.connection import DRAIN_S, log_error
+from priory.server.http.app import application
+from priory.server.http.state import Daemon
+from priory.server.log import log
+from priory.server.worker import RETIRE
+
+MOST_CLIENTS: Final = 100  #: at a time; more are told to come back
+
+
+def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -> None:
+    """Answer until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
+    logging.getLogger().addHandler(_Log(logging.WARNING))
+    config = uvicorn.Config(
+        application(daemon),
+        http=_connection(daemon.serving.timeout),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_CLIENTS,
+        timeout_graceful_shutdown=int(DRAIN_S),
+    )
+    asyncio.run(_Server(config, ready, alive).serve(sockets))
+
+
+def _connection(timeout: float) -> type[asyncio.Protocol]:
+    """Return what answers one client, who is let go if no request has come in time: uvicorn would wait for ever."""
+
+    class Connection(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            asyncio.get_running_loop().call_later(timeout, self._let_go_if_silent)
+
+        def _let_go_if_silent(self) -> None:
+            if self.conn.their_state is h11.IDLE:
+                self.transport.abort()
+
+    return Connection
+
+
+class _Server(uvicorn.Server):
+    """A server that hears its master's signals, and says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: int, alive: int) -> None:
+        super().__init__(config)
+        self._ready = ready
+        self._alive = alive
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when told to, and be done then: uvicorn would send itself the signal once more."""
+        loop = asyncio.get_running_loop()
+        for number in (RETIRE, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        loop.add_reader(self._alive, self._stop)
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin."""
+        await super().startup(sockets)
+        os.write(self._ready, b"r")
+
+    def _stop(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._alive)
+        self.should_exit = True
+
+
+class _Log(logging.Handler):
+    """Has what others log as a warning or worse stand in our log, but for what they quote."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, Exception):
+            log_error(error)
+        else:
+            log("http", what=repr(record.msg))

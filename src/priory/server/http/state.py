@@ -1,0 +1,47 @@
+"""How the daemon is just now: who answers, and what is in the journal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from priory.features import VERSION
+from priory.journal import Journal, JournalError
+from priory.server.counted import READY
+from priory.server.options import Serving
+from priory.server.scoreboard import Scoreboard
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A daemon, as the process sees it that shows it to others."""
+
+    home: Path
+    serving: Serving
+    board: Scoreboard
+    started: float  #: the time when it was
+
+    @property
+    def workers_ready(self) -> int:
+        """How many workers answer."""
+        return self.board.total(READY)
+
+    def trouble(self) -> str:
+        """Return why mail is not being checked as it should, or may soon not be; nothing if all is well."""
+        if not self.workers_ready:
+            return "no worker is ready; the log of the daemon says why"
+        try:
+            self.learned()
+        except JournalError as error:
+            return str(error)
+        return ""
+
+    def learned(self) -> tuple[dict[str, int], int]:
+        """Return how many lessons of each label are in the journal, and its bytes. Raises JournalError."""
+        path = self.home / "journal.sqlite"
+        try:
+            journal = Journal.open_to_read(path, VERSION)
+        except OSError as error:
+            raise JournalError(f"{path} cannot be read: {error.strerror}.") from None
+        try:
+            return journal.tally(), journal.size_bytes()
+        finally:
+            journal.close()

@@ -1,0 +1,311 @@
+"""What the daemon shows over HTTP, compared with what real clients did; and mail that flows without it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from test_mail_server import mail_server
+
+from command import PRIORY
+from priory.demo import Drawn
+from priory.server.counted import know, scoreboard
+from priory.server.http import PACKAGES
+from priory.server.http.metrics import exposition
+from priory.server.http.state import Daemon as State
+from priory.server.options import Serving
+from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, request, serving
+
+PING = b"PING SPAMC/1.5\r\n\r\n"
+PONG = b"SPAMD/1.5 0 PONG\r\n"
+
+
+def config(home: Path, n_workers: int = 2, more: str = "") -> str:
+    return f"""
+        [http]
+        listen = "{home}/http"
+        [milter]
+        listen = "127.0.0.1:0"
+        [serve]
+        workers = {n_workers}
+        max_bytes = 50_000
+        {more}
+    """
+
+
+def get(daemon: Daemon, path: str, *fields: str) -> tuple[int, str]:
+    lines = [f"GET {path} HTTP/1.1", "Host: localhost", "Connection: close", *fields, "", ""]
+    head, _, body = ask(str(daemon.home / "http"), "\r\n".join(lines).encode()).partition(b"\r\n\r\n")
+    return int(head.split()[1]), body.decode()
+
+
+def health(daemon: Daemon) -> tuple[int, dict[str, object]]:
+    status, body = get(daemon, "/healthz")
+    return status, json.loads(body)
+
+
+def metrics(daemon: Daemon) -> dict[str, float]:
+    """All that is not zero, as `name{label,…}`."""
+    status, text = get(daemon, "/metrics")
+    assert status == 200
+    samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    named = {f"{each.name}{{{','.join(each.labels.values())}}}": each.value for each in samples}
+    assert len(named) == len(samples)
+    return {name.removeprefix("priory_").removesuffix("{}"): value for name, value in named.items() if value}
+
+
+def http_process(daemon: Daemon) -> int:
+    """The child of the master that listens on the path."""
+    listening = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    inode = next(line[6] for line in listening if line[7:] == [f"{daemon.home}/http"])
+    for child in daemon.workers:
+        ends = [end.readlink().name for end in Path(f"/proc/{child}/fd").iterdir()]
+        if f"socket:[{inode}]" in ends:
+            return child
+    raise AssertionError("nobody listens")
+
+
+def mail_workers(daemon: Daemon) -> list[int]:
+    http = http_process(daemon)
+    return [child for child in daemon.workers if child != http]
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[Daemon]:
+    with serving(home, config(home)) as running:
+        yield running
+
+
+def asked(daemon: Daemon, mail: list[Drawn], spamc: str) -> Counter[str]:
+    """Ask and teach in all ways; return what should have been counted."""
+    counted: Counter[str] = Counter()
+
+    def spamc_does(*options: str, raw: bytes) -> None:
+        command = [spamc, "-F", "/dev/null", "-U", daemon.socket, *options]
+        subprocess.run(command, input=raw, capture_output=True, check=False, timeout=PATIENCE_S)
+        counted["received_bytes_total{spamd}"] += len(raw)
+
+    for drawn in mail[:4]:
+        verdict = daemon.ask(request("SYMBOLS", drawn.raw)).decode().strip().rpartition("PRIORY_")[2].lower()
+        counted["received_bytes_total{spamd}"] += len(drawn.raw)
+        spamc_does("-c", raw=drawn.raw)
+        counted[f"messages_checked_total{{spamd,{verdict}}}"] += 2
+    lessons = [("spam", "learned"), ("spam", "known"), ("ham", "relearned"), ("forget", "forgotten")]
+    for what, outcome in (*lessons, ("forget", "unknown")):
+        spamc_does("-L", what, raw=mail[5].raw)
+        counted[f"lessons_total{{{outcome}}}"] += 1
+    daemon.ask(b"NONSENSE\r\n")
+    daemon.ask(b"CHECK SPAMC/1.5\r\nContent-length: 50001\r\n\r\n")
+    with mail_server(daemon) as server:
+        (_, inserted), *_ = server.deliver(mail[6].raw)
+        verdict = inserted.split(b"\0")[-2].split(b";")[0].strip().decode()
+        counted[f"messages_checked_total{{milter,{verdict}}}"] += 1
+        server.deliver(mail[6].raw, auth_authen="ann")
+        assert metrics(daemon)["connections_open{milter}"] == 1
+    return counted + Counter(
+        {
+            "requests_total{SYMBOLS}": 4,
+            "requests_total{CHECK}": 4,
+            "requests_total{TELL}": 5,
+            "lesson_seconds_count": 5,
+            "check_seconds_count{spamd}": 8,
+            "check_seconds_count{milter}": 1,
+            "refusals_total{spamd,malformed}": 1,
+            "refusals_total{spamd,too_large}": 1,
+            "connections_total{spamd}": 4 + 4 + 5 + 2,
+            "connections_total{milter}": 1,
+            "milter_actions_total{mark}": 1,
+            "messages_unchecked_total{milter,authenticated}": 1,
+        }
+    )
+
+
+def counts(daemon: Daemon) -> Counter[str]:
+    """All that only grows, but for what a message is made of on its way through a milter."""
+    names = ("_total{", "_count")
+    found = {name: int(value) for name, value in metrics(daemon).items() if any(map(name.__contains__, names))}
+    assert found.pop("received_bytes_total{milter}") > 0
+    return Counter(found)
+
+
+def test_what_clients_did_is_counted_whoever_dies_and_across_reloads(
+    home: Path, daemon: Daemon, mail: list[Drawn], spamc: str
+):
+    expected = asked(daemon, mail, spamc)
+    assert counts(daemon) == expected
+    for process in mail_workers(daemon):
+        os.kill(process, signal.SIGKILL)
+    expected["restarts_total{worker}"] = 2
+    daemon.wait_until(lambda: counts(daemon) == expected and metrics(daemon).get("workers_ready") == 2)
+    expected += asked(daemon, mail, spamc)
+    assert counts(daemon) == expected
+    for n_workers in (3, 1):
+        (home / "priory.toml").write_text(config(home, n_workers))
+        daemon.reload()
+        daemon.wait_until(lambda: metrics(daemon)["workers"] == n_workers)  # noqa: B023 - the one before may answer once more
+        expected["reloads_total{done}"] += 1
+        expected += asked(daemon, mail, spamc)
+        assert counts(daemon) == expected
+    found = metrics(daemon)
+    assert found["workers"] == found["workers_ready"] == 1
+    assert found["journal_lessons{ham}"] + found["journal_lessons{spam}"] == 200
+    assert found["journal_bytes"] > 100_000
+    assert found["connections_limit"] == 256
+    assert found["check_seconds_bucket{+Inf,spamd}"] == found["check_seconds_count{spamd}"]
+    assert found["check_seconds_sum{spamd}"] > 0
+
+
+def test_who_was_connected_to_a_worker_that_was_killed_is_not(daemon: Daemon):
+    with ExitStack() as kept:
+        for _ in range(6):
+            kept.enter_context(connected(daemon.socket))
+        daemon.wait_until(lambda: metrics(daemon).get("connections_open{spamd}") == 6)
+        for process in mail_workers(daemon):
+            os.kill(process, signal.SIGKILL)
+        daemon.wait_until(lambda: daemon.n_logged("worker ended") == 2)
+        daemon.wait_until(lambda: metrics(daemon).get("workers_ready") == 2)
+        assert "connections_open{spamd}" not in metrics(daemon)
+
+
+def test_errors_and_timeouts_are_counted_by_kind(home: Path, mail: list[Drawn]):
+    with serving(home, config(home, 1, "timeout = 1\n")) as daemon:
+        with connected(daemon.socket) as slow:
+            slow.sendall(b"CHECK SPAMC/1.5\r\n")
+            assert slow.recv(1000).startswith(b"SPAMD/1.0 79 Timeout")
+        with connected(str(home / "http")) as slow:
+            slow.sendall(b"GET /metr")
+            assert slow.recv(1000) == b""
+        (home / "journal.sqlite").rename(home / "elsewhere")
+        (home / "journal.sqlite").write_bytes(b"this is no journal")
+        daemon.ask(request("TELL", mail[0].raw, "Message-class: ham", "Set: local"))
+        with connected(("127.0.0.1", daemon.port)) as nonsense:
+            nonsense.sendall(bytes(8))
+            assert nonsense.recv(1000) == b""
+        counted = metrics(daemon)
+    assert counted["refusals_total{spamd,timeout}"] == counted["refusals_total{spamd,error}"] == 1
+    assert counted["refusals_total{milter,malformed}"] == counted["errors_total{lesson}"] == 1
+    assert "journal_readable" not in counted
+    assert "journal_bytes" not in counted
+
+
+def test_every_metric_is_documented_with_its_labels(home: Path):
+    board = scoreboard()
+    know(board, ["ham", "spam"])
+    text, _ = exposition(State(home, Serving(), board, 0.0), "")
+    table = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
+    rows = {name: line for line in table.splitlines() for name in re.findall(r"`(priory_\w+)`", line) if line[0] == "|"}
+    for family in text_string_to_metric_families(text.decode()):
+        name = family.name + ("_total" if family.type == "counter" else "")
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+        assert all(f"`{label}`" in rows[name] for label in labels), name
+        assert family.samples, name
+        del rows[name]
+    assert not rows
+
+
+def test_health_is_told_with_the_reason(home: Path, daemon: Daemon):
+    status, said = health(daemon)
+    assert (status, said["healthy"], said["workers"], said["workers_ready"], said["reason"]) == (200, True, 2, 2, "")
+    (home / "journal.sqlite").rename(home / "elsewhere")
+    status, said = health(daemon)
+    assert (status, said["healthy"]) == (503, False)
+    assert "there is nothing in it" in str(said["reason"])
+    (home / "journal.sqlite").write_bytes(b"this is no journal")
+    status, said = health(daemon)
+    assert status == 503
+    assert str(said["reason"]).startswith(f"{home}/journal.sqlite is not a Priory journal")
+    for process in mail_workers(daemon):
+        os.kill(process, signal.SIGKILL)
+    daemon.wait_until(lambda: health(daemon)[1]["workers_ready"] == 0)
+    status, said = health(daemon)
+    assert (status, said["reason"]) == (503, "no worker is ready; the log of the daemon says why")
+    (home / "elsewhere").replace(home / "journal.sqlite")
+    daemon.wait_until(lambda: health(daemon)[0] == 200)
+    assert daemon.ask(PING) == PONG
+
+
+def test_nothing_of_who_asks_is_logged(daemon: Daemon):
+    get(daemon, "/healthz?secret", "User-Agent: hidden")
+    assert get(daemon, "/hidden")[0] == 404
+    assert ask(str(daemon.home / "http"), b"hidden\r\n\r\n").startswith(b"HTTP/1.1 400")
+    assert "hidden" not in daemon.log
+    assert "secret" not in daemon.log
+    assert daemon.n_logged("http what='Invalid HTTP request received.'") == 1
+
+
+def test_it_ends_when_its_master_is_killed(daemon: Daemon):
+    http = http_process(daemon)
+    daemon.process.kill()
+    daemon.wait()
+    daemon.wait_until(lambda: not is_running(http))
+
+
+def test_no_other_process_loads_what_it_needs():
+    told = "import priory.server.master, priory.config.serving, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True).stdout.decode().split()
+    assert {"priory.server.master", "priory.server.http.state"} <= set(loaded)
+    assert not set(PACKAGES) & set(loaded)
+
+
+@contextmanager
+def unimportable(packages: Path) -> Iterator[None]:
+    (packages / "uvicorn.py").write_text("raise ImportError('it is broken')")
+    yield
+    (packages / "uvicorn.py").unlink()
+
+
+def test_mail_is_answered_while_http_cannot_start(home: Path, tmp_path: Path):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    path = os.pathsep.join([str(packages), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    with serving(home, config(home), PYTHONPATH=path) as daemon:
+        workers = mail_workers(daemon)
+        with unimportable(packages):
+            os.kill(http_process(daemon), signal.SIGKILL)
+            daemon.wait_until(lambda: daemon.n_logged("http ended") == 3)  # it was tried again, twice
+            os.kill(workers[0], signal.SIGKILL)
+            daemon.wait_until(lambda: daemon.n_logged("worker ended"))
+            assert daemon.ask(PING) == PONG
+            daemon.reload()
+            assert daemon.n_logged("reload failed serving=as before") == 1
+            assert workers[1] in daemon.workers
+            assert daemon.ask(PING) == PONG
+        daemon.wait_until(lambda: (home / "http").exists() and health(daemon)[0] == 200)
+        assert metrics(daemon)["restarts_total{http}"] >= 3
+
+
+def test_without_its_packages_http_is_refused_with_the_remedy(home: Path, tmp_path: Path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['uvicorn'] = None\n")
+    (home / "priory.toml").write_text(config(home))
+    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    done = subprocess.run(
+        [PRIORY, "serve", "--home", str(home)],
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_S,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 1
+    needs = "[http] needs packages that are not installed (uvicorn); pip install 'priory[server]'"
+    assert done.stderr.decode() == f"priory: {home}/priory.toml:3: {needs}\n"
+
+
+def test_it_comes_and_goes_with_the_configuration(home: Path):
+    with serving(home) as daemon:
+        assert not (home / "http").exists()
+        (home / "priory.toml").write_text(config(home))
+        daemon.reload()
+        assert health(daemon)[0] == 200
+        (home / "priory.toml").unlink()
+        daemon.reload()
+        assert not (home / "http").exists()
+        daemon.wait_until(lambda: len(daemon.workers) == len(os.sched_getaffinity(0)))
+    assert daemon.process.returncode == 0
