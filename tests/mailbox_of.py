@@ -81,7 +81,7 @@ class Mailbox:
         finally:
             for signal_ in (signal.SIGCONT, signal.SIGTERM):
                 process.send_signal(signal_)
-            assert process.wait(PATIENCE_S) in (0, -signal.SIGTERM), daemon.log
+            assert process.wait(PATIENCE_S) == 0, daemon.log
 
     def look_and_be_killed_after(self, n_lines: int) -> bool:
         """Run `priory imap --once` and kill it when it has logged so much; tell whether it was still at work."""

@@ -6,15 +6,10 @@ from contextlib import contextmanager
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from priory.cli.options import Problem, config_path, problems
 from priory.corpus import Corpus, CorpusError, read
-
-if TYPE_CHECKING:
-    from priory.imap.options import Account
-
-_IMAP = "imap:"
+from priory.imap.options import SCHEME, Account
 
 
 def read_mail(paths: Sequence[str], label: str, home: Path) -> Corpus:
@@ -32,7 +27,7 @@ def _on_server(path: str, label: str, home: Path) -> Corpus:
     with mailbox_problems():
         from priory.imap import mail  # noqa: PLC0415 - a quick start where all mail is here
 
-    return mail.read(account, partial(_password, account), path.removeprefix(_IMAP), label)
+    return mail.read(account, partial(_password, account), path.removeprefix(SCHEME), label)
 
 
 def junk_on_server(home: Path) -> str:
@@ -41,22 +36,22 @@ def junk_on_server(home: Path) -> str:
     with mailbox_problems(), problems():
         from priory.imap import mail  # noqa: PLC0415
 
-        return f"{_IMAP}{mail.junk(account, partial(_password, account))}"
+        return f"{SCHEME}{mail.junk(account, partial(_password, account))}"
 
 
 def is_on_server(path: str) -> bool:
     """Tell whether a path names a folder on another server."""
-    return path.startswith(_IMAP)
+    return path.startswith(SCHEME)
 
 
 @cache
-def _password(account: "Account") -> str:
+def _password(account: Account) -> str:
     from priory.imap.password import password_of  # noqa: PLC0415
 
     return password_of(account)
 
 
-def mailbox(home: Path) -> "Account":
+def mailbox(home: Path) -> Account:
     """Return what the configuration of a home says about a mailbox on another server."""
     from priory.config import load_mailbox  # noqa: PLC0415
 

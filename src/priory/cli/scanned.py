@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from priory.corpus.places import folder_of, lies_in_junk
 from priory.marking import mark_of
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from priory.corpus import Labelled
     from priory.verdict import Verdict
 
-TO_JUNK = "to junk"
-OUT_OF_JUNK = "out of junk"
-OTHERWISE = "otherwise"  #: it stays where it is, but the headers of an earlier verdict say something else
+TO_JUNK: Final = "to junk"
+OUT_OF_JUNK: Final = "out of junk"
+OTHERWISE: Final = "otherwise"  #: it stays where it is, but the headers of an earlier verdict say something else
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +12,7 @@ from priory.cli.scanned import OTHERWISE, OUT_OF_JUNK, TO_JUNK, Folder
 from priory.decision import UNSURE
 from priory.verdict import digits, printable
 
-_WORDS = {
+_WORDS: Final = {
     TO_JUNK: "would go to Junk",
     OUT_OF_JUNK: "would not be in Junk",
     OTHERWISE: "would be marked otherwise",

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
 
 from priory.corpus import Corpus, CorpusError, Part
 from priory.imap.errors import MailboxError
-from priory.imap.options import Account
+from priory.imap.options import SCHEME, Account
 from priory.imap.session import Session
 from priory.imap.trouble import TROUBLE, described
-
-SCHEME: Final = "imap:"
 
 
 def read(account: Account, password: Callable[[], str], folder: str, label: str) -> Corpus:

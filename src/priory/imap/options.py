@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+SCHEME: Final = "imap:"  #: with which a path begins that is a folder on another server
 #: How a connection is protected, and the port that this usually has.
 PORTS: Final = {"implicit": 993, "starttls": 143, "none": 143, "insecure": 143}
 

@@ -8,7 +8,7 @@ from shlex import quote
 
 from priory.filter import Filter, Options, Prepared, prepare_many
 from priory.imap import sightings
-from priory.imap.options import Account
+from priory.imap.options import SCHEME, Account
 from priory.imap.session import Fetched, Session, Status
 from priory.imap.sightings import INBOX, JUNK, Arrival, Change, Look
 from priory.imap.store import Store
@@ -103,7 +103,7 @@ class Rounds:
         entries = self._store.state.entries
         due = [(entry, read) for each, read in messages if (entry := entries.get((folder, each.uid)))]
         due = [(entry, read) for entry, read in due if entry.due in self._labels]
-        lessons = [(read, self._labels[entry.due], f"imap:{folder}:{entry.uid}") for entry, read in due]
+        lessons = [(read, self._labels[entry.due], f"{SCHEME}{folder}:{entry.uid}") for entry, read in due]
         outcomes = [learned.outcome for group in filter_.learn_many(lessons) for learned in group]
         for (entry, _), outcome in zip(due, outcomes, strict=True):
             log("learned", label=self._labels[entry.due], folder=shown(folder), uid=entry.uid, outcome=outcome)
