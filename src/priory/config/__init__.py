@@ -15,6 +15,10 @@ A home may hold a `priory.toml`:
     [patterns]                 # your own regular expressions (RE2), each a feature
     my-name = '(?i)dear ada'
 
+    [autolearn]                # learning without people
+    on = true
+    certainty = 0.9999
+
     [serve]                    # the daemon, `priory serve`
     workers = 4
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from priory.config.autolearning import autolearn_of
 from priory.config.tables import ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
@@ -21,7 +22,8 @@ def parse(text: str) -> Options:
     """
     every = given(text)
     costs = _costs(labels_of(every), table(every, "costs"))
-    return Options(costs=costs, spec=_spec(table(every, "features"), table(every, "patterns")))
+    spec = _spec(table(every, "features"), table(every, "patterns"))
+    return Options(costs=costs, spec=spec, autolearn=autolearn_of(every))
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:
