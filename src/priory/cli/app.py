@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),
     "filter": ("pipe", "filter_message"),
+    "report": ("report", "report"),
     "serve": ("serve", "serve"),
     "stats": ("ask", "stats"),
     "rebuild": ("teach", "rebuild"),

@@ -19,6 +19,9 @@ A home may hold a `priory.toml`:
     on = true
     certainty = 0.9999
 
+    [report]                   # who may teach by forwarding mail to spam@ or ham@
+    senders = ["ann@mail.example", "@home.example"]
+
     [serve]                    # the daemon, `priory serve`
     workers = 4
 
@@ -41,7 +44,7 @@ from priory.filter import Options
 if TYPE_CHECKING:
     from priory.server.options import Serving
 
-__all__ = ["ConfigError", "load", "load_serving", "parse"]
+__all__ = ["ConfigError", "load", "load_reporters", "load_serving", "parse"]
 
 Thing = TypeVar("Thing")
 
@@ -56,6 +59,13 @@ def load_serving(path: Path) -> "Serving":
     from priory.config.serving import parse_serving  # noqa: PLC0415 - a quick start for all but the daemon
 
     return _loaded(path, parse_serving)
+
+
+def load_reporters(path: Path) -> frozenset[str]:
+    """Return who may report mail; without a file, nobody."""
+    from priory.config.reporting import parse_reporters  # noqa: PLC0415 - a quick start for all but `priory report`
+
+    return _loaded(path, parse_reporters)
 
 
 def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:

@@ -11,7 +11,7 @@ class ConfigError(Exception):
     """A configuration that cannot be used; the text says which file, what is wrong, and what to do."""
 
 
-SECTIONS: Final = ("labels", "costs", "features", "patterns", "autolearn", "serve", "spamd", "milter")
+SECTIONS: Final = ("labels", "costs", "features", "patterns", "autolearn", "report", "serve", "spamd", "milter")
 
 
 def given(text: str) -> Mapping[str, Any]:
