@@ -84,6 +84,7 @@ def main() -> None:
         "off": None,
         **{f"{c}": Autolearn(certainty=c) for c in (0.99, 0.999, 0.9999)},
         "0.999, any number": replace(UNBOUNDED, certainty=0.999),
+        "0.999, after 20": Autolearn(certainty=0.999, after=20),
         "0.9, any number, after 20": replace(UNBOUNDED, certainty=0.9, after=20),
     }
     some = People(share=0.05)

@@ -15,7 +15,7 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
 from priory.bayes.line import n_outcomes
 from priory.features import VERSION, Numbers, unpacked
-from priory.journal import AUTOMATIC, Change, Journal, JournalError, Lesson, View
+from priory.journal import AUTOMATIC, Change, Journal, JournalBusyError, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
@@ -124,18 +124,21 @@ class Memory:
         return change.label if change else None
 
     def learn_automatically(self, taught: Taught) -> str:
-        """Learn what no person has taught; return *learned*, or why not: *known*, *early* or *full*.
+        """Learn what no person has taught; return *learned*, or why not: *known*, *early*, *full* or *busy*.
 
         It is not scored, so neither calibration nor corrections feed on it: it would confirm itself. Who finds another
         process writing does not wait.
         """
-        with self._changing(wait=False):
-            outcome = self._allowed(taught)
-            if outcome == "learned":
-                self.journal.name_labels(self._labels)
-                self.journal.learn(_lesson(taught, None, AUTOMATIC)._replace(digest=taught.letter))
-                self.view.automatic[self._labels.index(taught.label)] += 1
-                self.view.add(taught.buckets, taught.label, None)
+        try:
+            with self._changing(wait=False):
+                outcome = self._allowed(taught)
+                if outcome == "learned":
+                    self.journal.name_labels(self._labels)
+                    self.journal.learn(_lesson(taught, None, AUTOMATIC)._replace(digest=taught.letter))
+                    self.view.automatic[self._labels.index(taught.label)] += 1
+                    self.view.add(taught.buckets, taught.label, None)
+        except JournalBusyError:
+            return "busy"
         return outcome
 
     def _allowed(self, taught: Taught) -> str:
@@ -171,10 +174,14 @@ class Memory:
 
     def forget_automatic(self, group: int) -> Iterator[int]:
         """Take back all that was learned automatically; yield how many are durably gone, group by group."""
-        while some := self.journal.automatic.some(group):
+        while True:
             with self._changing():
-                done = [self._forget(digest, AUTOMATIC) for digest in some]
-            yield len(done) - done.count(None)
+                some = self.journal.automatic.some(group)
+                for letter in some:
+                    self._forget(letter, AUTOMATIC)
+            if not some:
+                return
+            yield len(some)
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
@@ -202,14 +209,17 @@ class Memory:
     @contextmanager
     def _changing(self, *, wait: bool = True) -> Iterator[None]:
         """Change journal and counts together; if the journal cannot follow, the counts go back with it."""
+        has_begun = False
         try:
             with self.journal.writing(wait=wait):
+                has_begun = True
                 self.view.catch_up()
                 yield
                 self.view.change = self.journal.last_change
             self._has_changed = True
         except BaseException:
-            self.view.invalidate()
+            if has_begun:
+                self.view.invalidate()
             raise
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 

@@ -10,6 +10,10 @@ class JournalError(Exception):
     """A journal cannot be used; the text says which, why, and what to do."""
 
 
+class JournalBusyError(JournalError):
+    """Somebody else is writing to a journal, and did not finish in time."""
+
+
 class Lesson(NamedTuple):
     """One learned message: what somebody said it is, and its packed features, of which no word can be read.
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from priory.journal import in_use
 from priory.journal.automatic import Automatic, tallied, told_apart
 from priory.journal.bundles import BUNDLES, Bundles
-from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson
+from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
 from priory.journal.ownership import give_to_owner
 
 FORMAT: Final = 3
@@ -511,7 +511,7 @@ def _errors_named(path: Path, wait_s: float) -> Iterator[None]:
         raise  # a mistake in the calling code, nothing that is wrong with the file
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
-            raise JournalError(
+            raise JournalBusyError(
                 f"{path} is being written to by another process, which did not finish within {wait_s:g} s: "
                 "try again later."
             ) from None

@@ -68,19 +68,20 @@ class Learner:
         self._thread.shutdown()
 
     def _tell(self, request: Request) -> tuple[bytes, str]:
+        filter_ = self._opened()
         with turn(self._home):
-            return tell(request, self._opened())
+            return tell(request, filter_)
 
     def _autolearn(self, message: Prepared, label: str) -> None:
-        """Whatever is wrong, somebody else's message is as good; what is wrong with the journal may last."""
+        """Learn a message if that is possible; if there may be no more of its label, or something is wrong, pause."""
         try:
             outcome = self._opened().autolearn(message, label)
         except Exception as error:  # noqa: BLE001 - nobody waits for it
             log_error(error)
             outcome = "failed"
-        if outcome in {"learned", "known"}:
-            log("autolearn", label=label, outcome=outcome)
-        else:
+        if outcome == "learned":
+            log("autolearn", label=label)
+        if outcome in {"early", "full", "failed"}:
             self._paused_until[label] = time.monotonic() + PAUSE_S
 
     def _opened(self) -> Filter:
