@@ -55,8 +55,11 @@ def test_autolearning_is_off_unless_it_is_switched_on():
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
         ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
         ("[autolearn]\non = 1", "[autolearn] on must be true or false, not 1"),
-        ("[autolearn]\ncertainty = 0.9", "[autolearn] certainty must be a probability from 0.99 to below 1, not 0.9"),
-        ("[autolearn]\ncertainty = 1", "certainty must be a probability from 0.99 to below 1, not 1"),
+        (
+            "[autolearn]\ncertainty = 0.99",
+            "[autolearn] certainty must be a probability from 0.999 to below 1, not 0.99",
+        ),
+        ("[autolearn]\ncertainty = 1", "certainty must be a probability from 0.999 to below 1, not 1"),
         ("[autolearn]\nper_day = 0", "[autolearn] per_day must be a whole number from 1 to 1000000, not 0"),
         ("[autolearn]\nper_dya = 9", "[autolearn] unknown key 'per_dya'; did you mean 'per_day'?"),
         ("[patterns]\n'' = 'a'", "patterns: '' is no name; use letters, digits, - and _"),

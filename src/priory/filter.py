@@ -285,7 +285,7 @@ class Filter:
     def autolearn(self, message: bytes | Prepared, label: str) -> str:
         """Learn a message that the filter `would_learn`, of the label that was said, if all else allows it, too.
 
-        Returns *learned*; or *known*, *early*, *full* or *busy*. What a person has taught, or teaches later, outranks it.
+        Returns *learned*; or *known*, *early*, *full* or *busy*. What a person teaches, before or later, outranks it.
         """
         if self.options.autolearn is None:
             raise ValueError("autolearning is switched off: give the options that switch it on")

@@ -17,7 +17,7 @@ from priory.server.learner import Learner
 from priory.wire.spamd import Request
 from real_daemon import Daemon, request, serving
 
-ON = "[autolearn]\non = true\ncertainty = 0.99\n"
+ON = "[autolearn]\non = true\ncertainty = 0.999\n"
 MAIL = list(draw(1100, seed=12))
 
 
@@ -40,7 +40,7 @@ def home(much_taught: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def certain(home: Path) -> list[Drawn]:
     """Mail of which the filter is certain."""
-    with Filter.open(home, Options(autolearn=Autolearn(certainty=0.99))) as filter_:
+    with Filter.open(home, Options(autolearn=Autolearn(certainty=0.999))) as filter_:
         found = [drawn for drawn in MAIL[1000:] if filter_.would_learn(filter_.check(drawn.raw))]
     assert len(found) >= 6
     return found
@@ -116,7 +116,7 @@ def test_mail_that_comes_through_the_milter_is_learned(
 
 
 def test_a_learner_that_is_busy_or_full_takes_no_more(home: Path, certain: list[Drawn]):
-    options = Options(autolearn=Autolearn(certainty=0.99, per_day=1))
+    options = Options(autolearn=Autolearn(certainty=0.999, per_day=1))
     lesson = Request("TELL", 5, message_class="ham", set_local=True, body=b"Subject: lunch\n\nat noon?")
 
     async def offered(learner: Learner, filter_: Filter) -> list[int]:

@@ -82,11 +82,11 @@ def test_mail_flows_without_the_daemon_and_is_marked_again_when_it_is_back(
 def test_what_was_learned_while_it_arrived_is_taken_back_by_who_has_got_it(tmp_path: Path):
     """Postfix asks about a message before it writes on it when it came, and to whom."""
     mail, port, home = list(draw(1100, seed=12)), free_port(), tmp_path / "home"
-    rules = Options(autolearn=Autolearn(certainty=0.99))
+    rules = Options(autolearn=Autolearn(certainty=0.999))
     with Filter.open(home, rules) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:1000]))
         certain = next(drawn for drawn in mail[1000:] if filter_.would_learn(filter_.check(drawn.raw)))
-    config = f'[autolearn]\non = true\ncertainty = 0.99\n[milter]\nlisten = "127.0.0.1:{port}"\n'
+    config = f'[autolearn]\non = true\ncertainty = 0.999\n[milter]\nlisten = "127.0.0.1:{port}"\n'
     with serving(home, config) as daemon, postfix(tmp_path / "postfix", port) as server:
         server.send(sent(certain, 0))
         (raw,) = server.arrived(1)

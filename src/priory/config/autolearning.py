@@ -7,7 +7,7 @@ from priory.autolearn import Autolearn
 from priory.config.tables import ConfigError, is_number, refuse_unknown, table
 
 MOST_PER_DAY: Final = 1_000_000
-LEAST_CERTAINTY: Final = 0.99  #: below, it may poison itself: docs/decisions/autolearn.md
+LEAST_CERTAINTY: Final = 0.999  #: below, a filter was seen to poison itself: docs/decisions/autolearn.md
 
 
 def autolearn_of(every: Mapping[str, Any]) -> Autolearn | None:
