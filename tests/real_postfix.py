@@ -94,6 +94,11 @@ class Postfix:
         with smtplib.SMTP("127.0.0.1", self.port, timeout=PATIENCE_S) as server:
             server.sendmail(sender, [to], raw)
 
+    def flush(self) -> None:
+        """Have it try again to deliver what waits."""
+        command = ["postqueue", "-c", str(self.folder / "config"), "-f"]
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+
     def delivered(self) -> list[bytes]:
         """Return what has arrived."""
         return [path.read_bytes() for path in sorted((self.folder / "mail" / "inbox" / "new").glob("*"))]
@@ -105,8 +110,13 @@ class Postfix:
 
 
 @contextmanager
-def postfix(folder: Path, milter: int, transport: str = "virtual") -> Iterator[Postfix]:
-    """Run a Postfix that asks a milter on a port of this machine, and delivers to a Maildir or by another transport."""
+def postfix(
+    folder: Path, milter: int, transport: str = "virtual", main: str = "", master: str = ""
+) -> Iterator[Postfix]:
+    """Run a Postfix that asks a milter on a port of this machine, and delivers to a Maildir or by another transport.
+
+    What is given last is added to its main.cf and its master.cf.
+    """
     mail, port = pwd.getpwnam("mail"), free_port()
     for name in ("config", "queue", "data", "mail"):
         (folder / name).mkdir(parents=True)
@@ -116,16 +126,16 @@ def postfix(folder: Path, milter: int, transport: str = "virtual") -> Iterator[P
     os.chown(folder / "mail", mail.pw_uid, mail.pw_gid)
     shutil.chown(folder / "data", "postfix")
     settings = {"folder": folder, "uid": mail.pw_uid, "gid": mail.pw_gid, "milter": milter, "transport": transport}
-    (folder / "config" / "main.cf").write_text(_MAIN.format(**settings))
-    (folder / "config" / "master.cf").write_text(_MASTER.format(port=port))
+    (folder / "config" / "main.cf").write_text(_MAIN.format(**settings) + main)
+    (folder / "config" / "master.cf").write_text(_MASTER.format(port=port) + master)
     postfix_command = ["postfix", "-c", str(folder / "config")]
     subprocess.run([*postfix_command, "start"], check=True, capture_output=True, timeout=PATIENCE_S)
-    master = int((folder / "queue" / "pid" / "master.pid").read_text())
+    group = int((folder / "queue" / "pid" / "master.pid").read_text())
     try:
         yield Postfix(folder, port)
     finally:
-        os.killpg(master, signal.SIGTERM)
-        wait_until(lambda: not _is_any_left(master))
+        os.killpg(group, signal.SIGTERM)
+        wait_until(lambda: not _is_any_left(group))
 
 
 def _is_any_left(group: int) -> bool:

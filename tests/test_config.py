@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from priory.autolearn import Autolearn
 from priory.config import ConfigError, load, load_serving, parse
 from priory.config.checking import checked
 from priory.config.serving import MOST, parse_serving
@@ -39,6 +40,12 @@ def test_costs_labels_features_and_patterns_are_read():
     assert "triple" not in Spec().kinds
 
 
+def test_autolearning_is_off_unless_it_is_switched_on():
+    assert parse("[autolearn]\ncertainty = 0.999").autolearn is None
+    on = parse("[autolearn]\non = true\ncertainty = 0.999\nper_day = 7").autolearn
+    assert on == Autolearn(certainty=0.999, per_day=7)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -52,6 +59,14 @@ def test_costs_labels_features_and_patterns_are_read():
         ("[features]\nword = 1", "features: word must be true or false, not 1"),
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
         ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
+        ("[autolearn]\non = 1", "[autolearn] on must be true or false, not 1"),
+        (
+            "[autolearn]\ncertainty = 0.99",
+            "[autolearn] certainty must be a probability from 0.999 to below 1, not 0.99",
+        ),
+        ("[autolearn]\ncertainty = 1", "certainty must be a probability from 0.999 to below 1, not 1"),
+        ("[autolearn]\nper_day = 0", "[autolearn] per_day must be a whole number from 1 to 1000000, not 0"),
+        ("[autolearn]\nper_dya = 9", "[autolearn] unknown key 'per_dya'; did you mean 'per_day'?"),
         ("[patterns]\n'' = 'a'", "patterns: '' is no name; use letters, digits, - and _"),
         ("[patterns]\nx = 1", "patterns: x must be a regular expression in quotes, not 1"),
         ("[patterns]\nx = '(a'", "pattern 'x': missing ): (a"),

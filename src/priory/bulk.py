@@ -96,7 +96,7 @@ def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, L
 class _Read(NamedTuple):
     """What was read of some messages, in few objects, as many small ones take long to send."""
 
-    messages: list[tuple[bytes, str, bytes, str, str]]  #: digest, sender, packed features, label, source
+    messages: list[tuple[bytes, str, bytes, bytes, str, str]]  #: digest, sender, packed features, letter, label, source
     buckets: "PickleBuffer"  #: of all messages, one after the other
     offsets: "PickleBuffer"
 
@@ -104,10 +104,10 @@ class _Read(NamedTuple):
         """Yield them one by one."""
         start, n = 0, len(KINDS) + 1
         every, all_offsets = memoryview(self.buckets).cast("I"), memoryview(self.offsets).cast("q")
-        for i, (digest, sender, blob, label, source) in enumerate(self.messages):
+        for i, (digest, sender, blob, letter, label, source) in enumerate(self.messages):
             offsets = all_offsets[i * n : (i + 1) * n]
             end = start + offsets[-1]
-            yield Prepared(digest, sender, Features(every[start:end], offsets), blob), label, source
+            yield Prepared(digest, sender, Features(every[start:end], offsets), blob, letter), label, source
             start = end
 
 
@@ -117,8 +117,8 @@ def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
     messages = list(found)
     every = prepare_many([message.raw for message in messages], spec)
     read = [
-        (digest, sender, packed(features, spec.bits), message.label, message.source)
-        for message, (digest, sender, features, _) in zip(messages, every, strict=True)
+        (digest, sender, packed(features, spec.bits), letter, message.label, message.source)
+        for message, (digest, sender, features, _, letter) in zip(messages, every, strict=True)
     ]
     buckets = b"".join([each.features.buckets for each in every])
     offsets = b"".join([each.features.offsets for each in every])

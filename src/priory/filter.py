@@ -10,13 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
+from priory.autolearn import Autolearn, certain_label
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import Journal, JournalError
+from priory.journal import AUTOMATIC, Journal, JournalError
 from priory.memory import Learned, Memory, Taught
-from priory.message import Message, parse
+from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
 from priory.verdict import Claim, Evidence, Verdict
 
@@ -54,6 +55,7 @@ class Options:
     spec: Spec = field(default_factory=Spec)
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
+    autolearn: Autolearn | None = None  #: None if nothing is learned without a person
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -71,6 +73,7 @@ class Stats(NamedTuple):
     """What a filter has learned, and how it reads scores."""
 
     lessons: Mapping[str, int]
+    automatic: Mapping[str, int]  #: those of them that the filter has learned by itself
     changes: int
     buckets_used: int
     buckets: int
@@ -91,6 +94,7 @@ class Prepared(NamedTuple):
     sender: str
     features: Features
     packed: bytes = b""  #: the features as the journal stores them, if somebody has packed them already
+    letter: bytes = b""  #: what the message is called whoever's copy it is
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -104,7 +108,7 @@ def prepare(raw: bytes, spec: Spec) -> Prepared:
 
 def prepared(message: Message, spec: Spec) -> Prepared:
     """Return what checking and learning need of a message that was parsed."""
-    return Prepared(message.digest, message.sender_domain, extract(message, spec))
+    return Prepared(message.digest, message.sender_domain, extract(message, spec), letter=letter(message))
 
 
 def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec) -> list[Prepared]:
@@ -160,7 +164,7 @@ class Filter:
         self.home = home
         self.options = options
         self._model = options.model
-        self._memory = Memory(home, options.labels, options.spec.bits, self._model)
+        self._memory = Memory(home, options.labels, options.spec.bits, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
 
@@ -259,17 +263,42 @@ class Filter:
             yield self._memory.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
-        """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none."""
-        return self._memory.forget(self._named(message), user)
+        """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none.
+
+        If the user has not taught it but the filter has learned it by itself, that is taken back.
+        """
+        if self._is_digest(message):
+            return self._memory.forget(message, user)
+        read = parse(message)
+        return self._memory.forget(read.digest, user, letter(read))
 
     def taught_by(self, message: bytes) -> list[str]:
         """Return who has taught a message, given itself or by its digest; the empty name is nobody in particular."""
-        return self.journal.users_of(self._named(message))
+        digest = message if self._is_digest(message) else parse(message).digest
+        return [user for user in self.journal.users_of(digest) if user != AUTOMATIC]
 
-    def _named(self, message: bytes) -> bytes:
-        """The digest that names a message, which may be one already."""
-        is_digest = len(message) == 32 and bool(self.journal.users_of(message))
-        return message if is_digest else parse(message).digest
+    def would_learn(self, verdict: Verdict) -> bool:
+        """Tell whether a message is one to learn automatically, as far as its verdict goes."""
+        rules = self.options.autolearn
+        return rules is not None and certain_label(verdict, rules) is not None
+
+    def autolearn(self, message: bytes | Prepared, label: str) -> str:
+        """Learn a message that the filter `would_learn`, of the label that was said, if all else allows it, too.
+
+        Returns *learned*; or *known*, *early*, *full* or *busy*. What a person teaches, before or later, outranks it.
+        """
+        if self.options.autolearn is None:
+            raise ValueError("autolearning is switched off: give the options that switch it on")
+        (taught,) = self._taught([(message, label, "auto")])
+        return self._memory.learn_automatically(taught)
+
+    def forget_automatic(self, group: int = GROUP) -> Iterator[int]:
+        """Take back all that was learned automatically; yield how many are durably gone, group by group."""
+        yield from self._memory.forget_automatic(group)
+
+    def _is_digest(self, message: bytes) -> bool:
+        """Tell whether this is not a message, but the digest of one that was learned."""
+        return len(message) == 32 and bool(self.journal.users_of(message))
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
@@ -286,6 +315,7 @@ class Filter:
         about = [labels[i] for i in contrasts(len(labels))]
         return Stats(
             lessons={label: tally.get(label, 0) for label in labels},
+            automatic=dict(zip(labels, self._memory.view.automatic, strict=True)),
             changes=self.journal.position()[0],
             buckets_used=int(counts.table.any(axis=1).sum()),
             buckets=len(counts.rows),
@@ -299,11 +329,14 @@ class Filter:
         """Yield what can be known of lessons before it is their turn to be learned."""
         for some in together(lessons, _raw_bytes, READ_TOGETHER):
             read = prepare_many([message for message, _, _ in some], self._spec)
-            for (digest, sender, features, blob), (_, label, source) in zip(read, some, strict=True):
+            for (digest, sender, features, blob, named), (_, label, source) in zip(read, some, strict=True):
                 if label not in self.options.labels:
                     raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
                 stored = blob or packed(features, self._spec.bits)
-                yield Taught(digest, label, stored, features.buckets, features.offsets, source, sender, time.time())
+                now = time.time()
+                yield Taught(
+                    digest, label, stored, features.buckets, features.offsets, source, sender, now, named or digest
+                )
 
     def _scores(self, features: Features, missing: list[str]) -> list[Score]:
         if missing:

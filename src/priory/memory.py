@@ -10,11 +10,12 @@ from math import isnan
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from priory.autolearn import DAY_S, Autolearn, has_room, is_ready
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
 from priory.bayes.line import n_outcomes
 from priory.features import VERSION, Numbers, unpacked
-from priory.journal import Change, Journal, JournalError, Lesson, View
+from priory.journal import AUTOMATIC, Change, Journal, JournalBusyError, JournalError, Lesson, View
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
@@ -35,6 +36,7 @@ class Taught(NamedTuple):
     source: str
     sender: str
     time: float
+    letter: bytes  #: its name whoever's copy it is
 
 
 class Learned(NamedTuple):
@@ -58,11 +60,14 @@ def refuse_another_order(journal: Journal, labels: tuple[str, ...]) -> None:
 class Memory:
     """A journal and the view of it, in a folder."""
 
-    def __init__(self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes) -> None:
+    def __init__(
+        self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes, rules: Autolearn | None = None
+    ) -> None:
         self.journal = _opened(home / "journal.sqlite", home / "counts", bits)
         self.view = View(self.journal, labels, home / "counts")
         self._labels = labels
         self._model = model
+        self._rules = rules
         try:
             refuse_another_order(self.journal, labels)
         except JournalError:
@@ -87,7 +92,7 @@ class Memory:
         return self._lines
 
     def _draw_lines(self) -> None:
-        self._lines, self._drawn_at = calibrations(self.counts), self.view.generation
+        self._lines, self._drawn_at = calibrations(self.counts, self.view.by_people), self.view.generation
         self._drawn_from = sum(n_outcomes(self.counts.outcomes(0)))
 
     @property
@@ -112,11 +117,72 @@ class Memory:
                 self._score_unscored()
         return done
 
-    def forget(self, digest: bytes, user: str) -> str | None:
-        """Take a lesson back exactly; return its label, None if there was none."""
+    def forget(self, digest: bytes, user: str, letter: bytes = b"") -> str | None:
+        """Take a lesson back exactly, the user's or else an automatic one; return its label, None if there was none."""
         with self._changing():
-            change = self._forget(digest, user)
+            automatic = self._leave_to_people([letter]) if letter else None
+            change = self._forget(digest, user) or automatic or self._forget(digest, AUTOMATIC)
         return change.label if change else None
+
+    def learn_automatically(self, taught: Taught) -> str:
+        """Learn what no person has taught; return *learned*, or why not: *known*, *early*, *full* or *busy*.
+
+        It is not scored, so neither calibration nor corrections feed on it: it would confirm itself. Who finds another
+        process writing does not wait.
+        """
+        try:
+            with self._changing(wait=False):
+                outcome = self._allowed(taught)
+                if outcome == "learned":
+                    self.journal.name_labels(self._labels)
+                    self.journal.learn(_lesson(taught, None, AUTOMATIC)._replace(digest=taught.letter))
+                    self.view.automatic[self._labels.index(taught.label)] += 1
+                    self.view.add(taught.buckets, taught.label, None)
+        except JournalBusyError:
+            return "busy"
+        return outcome
+
+    def _allowed(self, taught: Taught) -> str:
+        if self._rules is None or not is_ready(self._rules, self.counts.n_scored()):
+            return "early"
+        if self._is_known(taught):
+            return "known"
+        which = self._labels.index(taught.label)
+        by_people, automatic = self.view.by_people[which], self.view.automatic[which]
+        today = self.journal.automatic.n_since(taught.label, taught.time - DAY_S) if automatic else 0
+        return "learned" if has_room(self._rules, by_people, automatic, today) else "full"
+
+    def _is_known(self, taught: Taught) -> bool:
+        """Tell whether there is a lesson about a message, or about the letter that it is a copy of, or was one."""
+        self.journal.automatic.begin()
+        if self.journal.automatic.is_peoples(taught.letter):
+            return True
+        return bool(self.journal.users_of(taught.digest) or self.journal.users_of(taught.letter))
+
+    def _leave_to_people(self, letters: list[bytes]) -> Change | None:
+        """Take back what was learned automatically of these letters, and note that people had a hand in them.
+
+        Returns the last of what was taken back.
+        """
+        if self._rules is not None:
+            self.journal.automatic.begin()
+            self.journal.automatic.leave_to_people(letters)
+        change = None
+        if any(self.view.automatic):
+            for letter in self.journal.labels_of(letters, AUTOMATIC):
+                change = self._forget(letter, AUTOMATIC)
+        return change
+
+    def forget_automatic(self, group: int) -> Iterator[int]:
+        """Take back all that was learned automatically; yield how many are durably gone, group by group."""
+        while True:
+            with self._changing():
+                some = self.journal.automatic.some(group)
+                for letter in some:
+                    self._forget(letter, AUTOMATIC)
+            if not some:
+                return
+            yield len(some)
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
@@ -131,7 +197,7 @@ class Memory:
         refuse_another_order(other, self._labels)
         with self._changing():
             self.journal.name_labels(self._labels)
-            done = self.journal.merge(other.lessons())
+            done = self.journal.merge(other)
             self.view.catch_up()
         self.view.save_if_due(1)
         return done
@@ -142,21 +208,25 @@ class Memory:
         self.view.rebuild()
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
+    def _changing(self, *, wait: bool = True) -> Iterator[None]:
         """Change journal and counts together; if the journal cannot follow, the counts go back with it."""
+        has_begun = False
         try:
-            with self.journal.writing():
+            with self.journal.writing(wait=wait):
+                has_begun = True
                 self.view.catch_up()
                 yield
                 self.view.change = self.journal.last_change
             self._has_changed = True
         except BaseException:
-            self.view.invalidate()
+            if has_begun:
+                self.view.invalidate()
             raise
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
     def _learn(self, taught: list[Taught], user: str) -> list[Learned]:
-        """Learn what is new, take back what had another label and learn it anew."""
+        """Learn what is new, take back what had another label and learn it anew; a person outranks the filter."""
+        self._leave_to_people([each.letter for each in taught])
         labels = self.journal.labels_of([each.digest for each in taught], user)
         done: list[Learned] = []
         new: list[Taught] = []
@@ -178,6 +248,8 @@ class Memory:
     def _forget(self, digest: bytes, user: str) -> Change | None:
         change = self.journal.forget(digest, user)
         if change:
+            if user == AUTOMATIC:
+                self.view.automatic[self._labels.index(change.label)] -= 1
             self.view.apply(change)
         return change
 
@@ -185,10 +257,7 @@ class Memory:
         """Learn messages that are not in the journal, in their order."""
         if new:
             self.journal.learn_many(
-                Lesson(digest, label, features, held_out, user, source, sender, when)
-                for (digest, label, features, _, _, source, sender, when), held_out in zip(
-                    new, self._count(new), strict=True
-                )
+                _lesson(each, held_out, user) for each, held_out in zip(new, self._count(new), strict=True)
             )
 
     def _count(self, new: list[Taught]) -> list[HeldOut | None]:
@@ -245,8 +314,7 @@ class Memory:
         lacks scores are forgotten and learned again, which scores them as if they were new. They correct nothing: when
         the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
-        counts = self.view.counts
-        totals: list[int] = counts.totals.tolist()
+        counts, totals = self.view.counts, self.view.by_people
         if min(totals) < 10 or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
@@ -263,6 +331,11 @@ class Memory:
                 scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
+
+
+def _lesson(taught: Taught, held_out: HeldOut | None, user: str) -> Lesson:
+    digest, label, features, _, _, source, sender, when, _ = taught
+    return Lesson(digest, label, features, held_out, user, source, sender, when)
 
 
 def _opened(path: Path, counts: Path, bits: int) -> Journal:

@@ -51,9 +51,12 @@ class Score(NamedTuple):
         return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
 
 
-def calibrations(counts: Counts) -> list[Calibration]:
-    """Return the line of every contrast, from how earlier scores turned out."""
-    totals: list[int] = counts.totals.tolist()
+def calibrations(counts: Counts, by_people: Sequence[int] | None = None) -> list[Calibration]:
+    """Return the line of every contrast, from how earlier scores turned out and how many messages people have taught.
+
+    Without the latter, people have taught all that was counted.
+    """
+    totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
     return [
         calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)))
         for i, label in enumerate(contrasts(counts.n_labels))

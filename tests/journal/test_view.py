@@ -157,8 +157,8 @@ def test_counts_are_not_those_of_a_change_another_made_in_between(
         alone = one.journal.writing
 
         @contextmanager
-        def followed_by_a_rival() -> Iterator[None]:
-            with alone():
+        def followed_by_a_rival(**how: bool) -> Iterator[None]:
+            with alone(**how):
                 yield
             other.learn(mail[1].raw, "ham")
             other.learn(mail[0].raw, "spam")

@@ -75,7 +75,7 @@ class MailServer:
         for line in head.replace(b"\n ", b"\0").replace(b"\n\t", b"\1").split(b"\n"):
             name, _, value = line.partition(b":")
             self.send(packet("L", name + b"\0" + value.replace(b"\0", b"\n ").replace(b"\1", b"\n\t") + b"\0"))
-        assert self.ask(packet("B", body.replace(b"\n", b"\r\n"))) == ("c", b"")
+        assert self.ask(packet("B", body.replace(b"\n", b"\r\n")))[0] in "cs"  # go on, or skip the rest
         self.send(packet("E"))
         got = [self.answer()]
         while got[-1][0] in "imq":

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from test_http import metrics
 
-from priory.demo import Drawn
-from priory.filter import Filter
+from priory.autolearn import Autolearn
+from priory.demo import Drawn, draw
+from priory.filter import Filter, Options
 from real_daemon import serving, wait_until
 from real_postfix import free_port, postfix
 
@@ -78,6 +79,26 @@ def test_mail_flows_without_the_daemon_and_is_marked_again_when_it_is_back(
             server.send(sent(mail[0], 1))
             arrived = server.arrived(2)
     assert sum(b"X-Priory-Verdict" in raw for raw in arrived) == 1
+
+
+def test_what_was_learned_while_it_arrived_is_taken_back_by_who_has_got_it(tmp_path: Path):
+    """Postfix asks about a message before it writes on it when it came, and to whom."""
+    mail, port, home = list(draw(1100, seed=12)), free_port(), tmp_path / "home"
+    rules = Options(autolearn=Autolearn(certainty=0.999))
+    with Filter.open(home, rules) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:1000]))
+        certain = next(drawn for drawn in mail[1000:] if filter_.would_learn(filter_.check(drawn.raw)))
+    config = f'[autolearn]\non = true\ncertainty = 0.999\n[milter]\nlisten = "127.0.0.1:{port}"\n'
+    with serving(home, config) as daemon, postfix(tmp_path / "postfix", port) as server:
+        server.send(sent(certain, 0))
+        (raw,) = server.arrived(1)
+        daemon.wait_until(lambda: daemon.n_logged("autolearn"))
+    with Filter.open(home, rules) as filter_:
+        assert sum(filter_.stats().automatic.values()) == 1
+        assert b"\nReceived: from" in raw
+        assert filter_.learn(raw, "ham", user="bob").outcome == "learned"
+        assert sum(filter_.stats().automatic.values()) == 0
+        assert sum(filter_.stats().lessons.values()) == 1001
 
 
 def test_none_is_lost_or_doubled_when_the_daemon_is_killed(home: Path, mail: list[Drawn], tmp_path: Path):

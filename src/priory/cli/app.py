@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "explain": ("ask", "explain"),
     "filter": ("pipe", "filter_message"),
     "scan": ("scan", "scan"),
+    "report": ("report", "report"),
     "serve": ("serve", "serve"),
     "config": ("config", "config"),
     "imap": ("imap", "imap"),

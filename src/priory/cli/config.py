@@ -47,13 +47,13 @@ def config(
     path = config_path(home, file)
     with problems():
         text = read(path)
-    options, serving, mailbox, wrong = checked(text)
-    errors = [located(error, path, text) for error in wrong]
+    said = checked(text)
+    errors = [located(error, path, text) for error in said.errors]
     found: dict[str, Any] = {"file": str(path), "errors": _listed((str(e), e.key, e.line) for e in errors)}
-    if options is not None and serving is not None and not errors:
-        found["in_force"] = in_force(options, serving, mailbox, place)
+    if said.options is not None and said.serving is not None and not errors:
+        found["in_force"] = in_force(said.options, said.serving, place) | _in_force(said.mailbox, said.reporters)
         if check:
-            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(options, serving, place)]
+            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(said.options, said.serving, place)]
             found["warnings"] = _listed(
                 (f"{path}:{line}: {doubt.text}" if line else doubt.text, doubt.key, line) for doubt, line in every
             )
@@ -65,13 +65,13 @@ def config(
         raise typer.Exit(1)
 
 
-def in_force(options: "Options", serving: "Serving", mailbox: "Account | None", home: Path) -> dict[str, Any]:
-    """Return all settings by the names that they have in the file."""
+def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, Any]:
+    """Return the settings of the filter and the daemon by the names that they have in the file."""
     from priory.config.serving import MOST  # noqa: PLC0415
     from priory.decision import thresholds  # noqa: PLC0415
     from priory.features import KINDS  # noqa: PLC0415
 
-    costs, policy = options.costs, serving.policy
+    costs, policy, automatic = options.costs, serving.policy, options.autolearn
     rows = {
         said: {true: cost for true, cost in zip(costs.labels, row, strict=True) if true != said}
         for said, row in zip(costs.labels, costs.matrix, strict=True)
@@ -82,6 +82,9 @@ def in_force(options: "Options", serving: "Serving", mailbox: "Account | None", 
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,
+        "autolearn": {"on": False}
+        if automatic is None
+        else {"on": True, "certainty": automatic.certainty, "per_day": automatic.per_day},
         "serve": {key: getattr(serving, key) for key in MOST},
         "spamd": {"listen": [str(home / "socket"), *serving.spamd]},
         "milter": {
@@ -91,15 +94,17 @@ def in_force(options: "Options", serving: "Serving", mailbox: "Account | None", 
             "check_authenticated": policy.checks_authenticated,
         },
         "http": {"listen": serving.http},
-        "imap": mailbox and _in_force(mailbox),
     }
 
 
-def _in_force(mailbox: "Account") -> dict[str, Any]:
-    """All about a mailbox but the command that tells its password, as it may have secrets in it."""
+def _in_force(mailbox: "Account | None", reporters: "frozenset[str] | None") -> dict[str, Any]:
+    """The settings about people's mail, but for the command that tells a password, as it may have secrets in it."""
+    report = {"report": {"senders": sorted(reporters or ())}}
+    if mailbox is None:
+        return {**report, "imap": None}
     every = asdict(mailbox) | {"port": mailbox.port_or_usual}
     shown = {key: str(value) if isinstance(value, Path) else value for key, value in every.items()}
-    return shown | {"password_command": "(set)" if mailbox.password_command else ""}
+    return {**report, "imap": shown | {"password_command": "(set)" if mailbox.password_command else ""}}
 
 
 def _listed(found: "Iterable[tuple[str, tuple[str, ...], int | None]]") -> list[dict[str, Any]]:
@@ -122,7 +127,7 @@ def _show(found: dict[str, Any], *, is_there: bool) -> None:
 def _in_words(now: dict[str, Any]) -> dict[str, str]:
     from priory.verdict import steps  # noqa: PLC0415
 
-    costs, serve, milter = now["costs"], now["serve"], now["milter"]
+    costs, automatic, serve, milter = now["costs"], now["autolearn"], now["serve"], now["milter"]
     mistakes = [f"{true} called {said} {cost:g}" for said in now["labels"] for true, cost in costs[said].items()]
     off = [kind for kind, is_on in now["features"].items() if not is_on]
     actions = [
@@ -137,6 +142,10 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "so it says": steps(now["thresholds"]) or "whatever has the least expected cost",
         "features": f"all but {', '.join(off)}" if off else "all",
         "patterns": ", ".join(now["patterns"]) or "none",
+        "autolearn": f"from {automatic['certainty']} on, {automatic['per_day']:,} of a label in a day"
+        if automatic["on"]
+        else "off",
+        "report": f"taken from {', '.join(now['report']['senders'])}" if now["report"]["senders"] else "off",
         "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, {serve['max_bytes']:,} bytes of "
         f"a message, {serve['timeout']} s for a client",
         "spamd": f"on {', '.join(now['spamd']['listen'])}",

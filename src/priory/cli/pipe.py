@@ -5,15 +5,12 @@ Whatever happens inside, the message comes out: a filter that loses mail is wors
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from priory.cli.options import HOME, Home, opened
 from priory.cli.thin import TRY_AGAIN, passed_on, taken_in
-
-if TYPE_CHECKING:
-    from priory.verdict import Verdict
 
 
 def filter_message(
@@ -36,18 +33,27 @@ def filter_message(
     raw = taken_in() if sys.stdin else b""
     if raw is None:
         raise typer.Exit(TRY_AGAIN)
-    status = 0
+    status, certain = 0, ""
     try:
         from priory.marking import marked  # noqa: PLC0415 - what cannot be loaded must not stop the mail
 
-        out = marked(raw, _verdict(raw, home))
+        with opened(home) as filter_:
+            verdict = filter_.check(raw)
+            certain = verdict.label if filter_.would_learn(verdict) else ""
+        out = marked(raw, verdict)
     except Exception as error:  # noqa: BLE001 - mail flows, whatever is wrong with us
         sys.stderr.write(f"priory: message passed unchecked: {error}\n")
         out, status = raw, TRY_AGAIN if strict else 0
     if status := passed_on(out) or status:
         raise typer.Exit(status)
+    if certain:
+        _autolearn(raw, certain, home)
 
 
-def _verdict(raw: bytes, home: Path) -> "Verdict":
-    with opened(home) as filter_:
-        return filter_.check(raw)
+def _autolearn(raw: bytes, label: str, home: Path) -> None:
+    """Learn a message that has been passed on, so whatever is wrong now is no concern of the mail."""
+    try:
+        with opened(home) as filter_:
+            filter_.autolearn(raw, label)
+    except Exception as error:  # noqa: BLE001
+        sys.stderr.write(f"priory: message not learned automatically: {error}\n")

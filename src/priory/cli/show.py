@@ -131,7 +131,8 @@ def show_stats(stats: "Stats", home: Path) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_row("home", Text(str(home)))
     for label, n in stats.lessons.items():
-        table.add_row(f"{label} learned", f"{n:,}, of which {stats.scored[label]:,} scored for calibration")
+        by_itself = f", {stats.automatic[label]:,} automatically" if stats.automatic[label] else ""
+        table.add_row(f"{label} learned", f"{n:,}, of which {stats.scored[label]:,} scored for calibration{by_itself}")
     for label, line in stats.calibration.items():
         table.add_row(f"log-odds of {label}", f"{line.slope:.3f} · score {line.intercept:+.3f}")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")

@@ -145,9 +145,12 @@ def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) ->
 
 def forget(
     what: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="PATH|DIGEST…", help="Messages, or digests as `check --json` prints them."),
-    ],
+    ] = None,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Take back all that was learned automatically, and nothing else.")
+    ] = False,
     user: User = "",
     home: Home = HOME,
     as_json: Json = False,
@@ -159,7 +162,16 @@ def forget(
     `priory forget mistaken.eml`
 
     `priory forget 2f9c1e…(64 digits)`
+
+    `priory forget --auto`
     """
+    if auto:
+        if what or user:
+            raise Problem("forget takes either messages or --auto, which takes back all that was learned automatically")
+        _forget_automatic(home, as_json)
+        return
+    if not what:
+        raise Problem("forget needs a message or a digest, for example: priory forget mistaken.eml")
     done = Counter({"forgotten": 0, "unknown": 0})
     others: set[str] = set()
     with opened(home) as filter_:
@@ -176,6 +188,12 @@ def forget(
             print(f"some of these were taught {option}: name them that way")  # noqa: T201
     if not done["forgotten"]:
         raise typer.Exit(1)
+
+
+def _forget_automatic(home: Path, as_json: bool) -> None:
+    with opened(home) as filter_:
+        n = sum(filter_.forget_automatic())
+    print(json.dumps({"forgotten": n}) if as_json else f"forgot {n:,} that were learned automatically")  # noqa: T201
 
 
 def _messages_or_digests(what: list[str]) -> Iterator[bytes]:

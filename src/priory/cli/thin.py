@@ -72,7 +72,7 @@ def _check(arguments: list[str]) -> int | None:
         return None
     path = others[0].removeprefix("./")
     raw = _one_message(path)
-    answer = raw and asked("HEADERS", raw, home)
+    answer = raw and asked("HEADERS", raw, home, b"Only-asks: yes\r\n")
     text = answer and _line(*answer, path)
     if not text:
         return None
@@ -112,7 +112,7 @@ def _one_message(path: str) -> bytes | None:
     return raw if colon and name.replace(b"-", b"").isalpha() else None  # no mbox, no picture begins like this
 
 
-def asked(verb: str, raw: bytes, home: str) -> tuple[list[str], bytes] | None:
+def asked(verb: str, raw: bytes, home: str, field: bytes = b"") -> tuple[list[str], bytes] | None:
     """Ask the daemon about a message; return the fields and the body of its answer, None if it has no good one."""
     received = bytearray()
     try:
@@ -122,7 +122,8 @@ def asked(verb: str, raw: bytes, home: str) -> tuple[list[str], bytes] | None:
             connection.settimeout(PATIENCE_S)
             connection.connect(f"{home}/socket")
             connection.settimeout(_left(end))
-            connection.sendall(b"%s SPAMC/1.5\r\nContent-length: %d\r\n\r\n%s" % (verb.encode(), len(raw), raw))
+            head = b"%s SPAMC/1.5\r\n%sContent-length: %d\r\n\r\n" % (verb.encode(), field, len(raw))
+            connection.sendall(head + raw)
             connection.settimeout(_left(end))
             while piece := connection.recv(1 << 20):
                 received += piece

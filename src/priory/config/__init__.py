@@ -15,6 +15,13 @@ A home may hold a `priory.toml`:
     [patterns]                 # your own regular expressions (RE2), each a feature
     my-name = '(?i)dear ada'
 
+    [autolearn]                # learning without people
+    on = true
+    certainty = 0.9999
+
+    [report]                   # who may teach by forwarding mail to spam@ or ham@
+    senders = ["ann@mail.example", "@home.example"]
+
     [serve]                    # the daemon, `priory serve`
     workers = 4
 
@@ -46,7 +53,17 @@ if TYPE_CHECKING:
     from priory.imap.options import Account
     from priory.server.options import Serving
 
-__all__ = ["ConfigError", "line_of", "load", "load_mailbox", "load_serving", "located", "parse", "read"]
+__all__ = [
+    "ConfigError",
+    "line_of",
+    "load",
+    "load_mailbox",
+    "load_reporters",
+    "load_serving",
+    "located",
+    "parse",
+    "read",
+]
 
 Thing = TypeVar("Thing")
 
@@ -68,6 +85,13 @@ def load_mailbox(path: Path) -> "Account | None":
     from priory.config.mailbox import parse_mailbox  # noqa: PLC0415
 
     return _loaded(path, parse_mailbox)
+
+
+def load_reporters(path: Path) -> frozenset[str]:
+    """Return who may report mail; without a file, nobody."""
+    from priory.config.reporting import parse_reporters  # noqa: PLC0415 - a quick start for all but `priory report`
+
+    return _loaded(path, parse_reporters)
 
 
 def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:

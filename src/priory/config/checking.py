@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from priory.config.filtering import options_in
 from priory.config.mailbox import mailbox_in
+from priory.config.reporting import reporters_in
 from priory.config.serving import serving_in
 from priory.config.tables import ConfigError, given
 from priory.filter import Options
@@ -24,6 +25,7 @@ class Checked(NamedTuple):
     options: Options | None
     serving: Serving | None
     mailbox: Account | None
+    reporters: frozenset[str] | None
     errors: list[ConfigError]
 
 
@@ -37,9 +39,10 @@ def checked(text: str) -> Checked:
     try:
         every = dict(given(text))
     except ConfigError as error:
-        return Checked(None, None, None, [error])
+        return Checked(None, None, None, None, [error])
     options, serving = _parsed(every, options_in, errors), _parsed(every, serving_in, errors)
-    return Checked(options, serving, _parsed(every, mailbox_in, errors), errors)
+    mailbox, reporters = _parsed(every, mailbox_in, errors), _parsed(every, reporters_in, errors)
+    return Checked(options, serving, mailbox, reporters, errors)
 
 
 def _parsed(every: dict[str, Any], parse: Callable[[dict[str, Any]], Thing], errors: list[ConfigError]) -> Thing | None:

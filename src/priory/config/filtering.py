@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from priory.config.autolearning import autolearn_of
 from priory.config.tables import SECTIONS, ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
@@ -26,7 +27,8 @@ def options_in(every: Mapping[str, Any]) -> Options:
     """Return what the tables of a configuration say about the filter."""
     refuse_unknown(every, SECTIONS)
     costs = _costs(labels_of(every), table(every, "costs"))
-    return Options(costs=costs, spec=_spec(table(every, "features"), table(every, "patterns")))
+    spec = _spec(table(every, "features"), table(every, "patterns"))
+    return Options(costs=costs, spec=spec, autolearn=autolearn_of(every))
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:

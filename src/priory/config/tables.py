@@ -19,7 +19,19 @@ class ConfigError(Exception):
         self.line = line
 
 
-SECTIONS: Final = ("labels", "costs", "features", "patterns", "serve", "spamd", "milter", "http", "imap")
+SECTIONS: Final = (
+    "labels",
+    "costs",
+    "features",
+    "patterns",
+    "autolearn",
+    "report",
+    "serve",
+    "spamd",
+    "milter",
+    "http",
+    "imap",
+)
 
 
 def given(text: str) -> Mapping[str, Any]:

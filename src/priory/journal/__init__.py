@@ -9,8 +9,8 @@ to a list with the number of the change that forgot it. So counts that stand at 
 whoever made those changes. A snapshot of the counts is such a view at some C; `rebuild` is the view from nothing.
 """
 
-from priory.journal.lesson import Change, JournalError, Lesson
+from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
 from priory.journal.sqlite import Journal
 from priory.journal.view import View
 
-__all__ = ["Change", "Journal", "JournalError", "Lesson", "View"]
+__all__ = ["AUTOMATIC", "Change", "Journal", "JournalBusyError", "JournalError", "Lesson", "View"]

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from priory.journal import in_use
+from priory.journal.automatic import Automatic, tallied, told_apart
 from priory.journal.bundles import BUNDLES, Bundles
-from priory.journal.lesson import Change, JournalError, Lesson
+from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
 from priory.journal.ownership import give_to_owner
 
 FORMAT: Final = 3
@@ -30,7 +31,7 @@ CREATE TABLE journal (
   labels TEXT NOT NULL,             -- in the order in which lessons were scored, new ones at the end
   snapshot TEXT NOT NULL            -- the digest of the counts as they stood then: no other snapshot fits
 );
-CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);  -- automatic lessons once more, see `tallied`
 CREATE TABLE lessons (
   change INTEGER PRIMARY KEY,
   digest BLOB NOT NULL,
@@ -75,6 +76,7 @@ class Journal:
         self._wait_s = wait_s
         self._cursor = connection.cursor()  # for what is asked at every check
         self._bundles = Bundles(connection)
+        self.automatic = Automatic(connection)
         self._tally: Counter[str] = Counter()
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
@@ -229,15 +231,19 @@ class Journal:
 
     def tally(self) -> dict[str, int]:
         """Return how many lessons there are of each label."""
+        return self.tallies()[0]
+
+    def tallies(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how many lessons there are of each label, and how many of these are automatic."""
         with _errors_named(self.path, self._wait_s):
-            return dict(self._db.execute("SELECT label, n FROM tally WHERE n > 0 ORDER BY label"))
+            return told_apart(dict(self._db.execute("SELECT label, n FROM tally WHERE n > 0 ORDER BY label")))
 
     def label_of(self, digest: bytes, user: str = "") -> str | None:
         """Return the label under which a message was learned, if it was."""
         return self.labels_of([digest], user).get(digest)
 
     def users_of(self, digest: bytes) -> list[str]:
-        """Return who has taught a message; the empty name is nobody in particular."""
+        """Return whose lessons a message has: the empty name is nobody in particular, AUTOMATIC no person."""
         with _errors_named(self.path, self._wait_s):
             self._write_down()
             rows = self._db.execute("SELECT user FROM lessons WHERE substr(digest, 17) = substr(?, 17)", (digest,))
@@ -276,7 +282,7 @@ class Journal:
                 self._write_down()
             change += 1
             waiting[key] = change, lesson
-            tally[lesson.label] += 1
+            tally.update(tallied(lesson.label, lesson.user))
         self.last_change = change
 
     def _write_down(self) -> None:
@@ -285,6 +291,8 @@ class Journal:
             return
         waiting = list(self._waiting.values())
         self._waiting.clear()
+        if any(lesson.is_automatic for _, lesson in waiting):
+            self.automatic.begin()
         starts = self._bundles.append((change, lesson.features) for change, lesson in waiting)
         self._db.executemany(
             f"INSERT INTO lessons ({_LESSON}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
@@ -306,7 +314,7 @@ class Journal:
         )
         self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
         self.last_change += 1
-        self._tally[label] -= 1
+        self._tally.subtract(tallied(label, user))
         return Change(-1, label, features, held_out)
 
     def changes_since(self, change: int) -> Iterator[Change]:
@@ -343,25 +351,31 @@ class Journal:
             yield Lesson(digest, label, features, *rest)
 
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
-        """Return up to `n` lessons of a label without predictions, picked by digest, as if at random.
+        """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.
 
         If there are too few, those follow whose predictions have another size: from when there were other labels. All
         lessons are looked through: this is wanted a few times in a journal's life, an index would cost every lesson.
         """
         self._write_down()
-        sql = f"SELECT {_LESSON} FROM lessons WHERE label = ? AND %s ORDER BY digest LIMIT ?"  # noqa: S608
-        found = list(self._lessons(sql % "held_out IS NULL", label, n))
+        are_meant = "user <> ? AND label = ? AND"
+        sql = f"SELECT {_LESSON} FROM lessons WHERE {are_meant} %s ORDER BY digest LIMIT ?"  # noqa: S608
+        found = list(self._lessons(sql % "held_out IS NULL", AUTOMATIC, label, n))
         if len(found) < n:
-            found += self._lessons(sql % "length(held_out) <> ?", label, size, n - len(found))
+            found += self._lessons(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
         return found
 
-    def merge(self, lessons: Iterable[Lesson]) -> dict[str, int]:
+    def merge(self, other: "Journal") -> dict[str, int]:
         """Take in the lessons of another journal; where both have a message, the later lesson counts.
 
         Also where both say the same: a third journal may disagree, and its time must be held against the later one.
+        What people had a hand in, in either, has no automatic lesson.
         """
         done = {"added": 0, "relabelled": 0, "known": 0}
-        for lesson in lessons:
+        self._leave_to_people(other.automatic.ends_of_peoples())
+        for lesson in other.lessons():
+            if lesson.is_automatic and self._is_peoples(lesson.digest):
+                done["known"] += 1
+                continue
             row = self._learned("label, time", lesson.digest, lesson.user)
             is_later = row is None or (lesson.time, lesson.label) > (row[1], row[0])
             if row is None:
@@ -375,6 +389,19 @@ class Journal:
                 self.learn(lesson)
         self._number_changes()
         return done
+
+    def _leave_to_people(self, ends: list[bytes]) -> None:
+        """Take back what was learned automatically of letters that people had a hand in, given by their ends."""
+        if ends:
+            self.automatic.begin()
+            letters = [bytes(16) + end for end in ends]
+            self.automatic.leave_to_people(letters)
+            for letter in letters:
+                self.forget(letter, AUTOMATIC)
+
+    def _is_peoples(self, letter: bytes) -> bool:
+        self.automatic.begin()
+        return self.automatic.is_peoples(letter)
 
     def check(self) -> None:
         """Read the whole file and raise JournalError if it is damaged."""
@@ -484,7 +511,7 @@ def _errors_named(path: Path, wait_s: float) -> Iterator[None]:
         raise  # a mistake in the calling code, nothing that is wrong with the file
     except sqlite3.OperationalError as error:
         if "locked" in str(error) or "busy" in str(error):
-            raise JournalError(
+            raise JournalBusyError(
                 f"{path} is being written to by another process, which did not finish within {wait_s:g} s: "
                 "try again later."
             ) from None

@@ -36,6 +36,7 @@ class View:
         self._saved_change = 0
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
+        self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
         self.generation = 0  #: one more with each change that the counts take in, and far more when they start anew
         self.invalidate()
 
@@ -95,7 +96,8 @@ class View:
             except ValueError:
                 return False
             self.change = now
-        tally = self._journal.tally()
+        tally, automatic = self._journal.tallies()
+        self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
         return totals == [tally.get(label, 0) for label in self._labels]
 
@@ -136,6 +138,12 @@ class View:
                 f"(it has {', '.join(self._labels)}): add the label to it."
             )
         return self._labels.index(label)
+
+    @property
+    def by_people(self) -> list[int]:
+        """How many messages of each label people have taught."""
+        totals: list[int] = self.counts.totals.tolist()
+        return [n - automatic for n, automatic in zip(totals, self.automatic, strict=True)]
 
     def save_if_due(self, every: int = SNAPSHOT_EVERY) -> None:
         """Write a snapshot if that many changes came since the last, and it can be; call outside of transactions.

@@ -53,8 +53,10 @@ def examples(mail: Iterable[Labelled], spec: Spec, jobs: int = 1) -> Iterator[Ex
 
 
 def lessons(journal: Journal) -> Iterator[Example]:
-    """Yield what a journal was taught, in the order of its lessons."""
+    """Yield what people have taught a journal, in the order of their lessons: nothing else is known to be true."""
     for lesson in journal.lessons():
+        if lesson.is_automatic:
+            continue
         features = unpacked(lesson.features, journal.bits)
         name = lesson.source or lesson.digest.hex()
         yield Example(name, lesson.label, Prepared(lesson.digest, lesson.sender, features), time=lesson.time)
@@ -65,7 +67,7 @@ def _read(raw: bytes, spec: Spec) -> _Read:
     message = parse(raw)
     read = prepared(message, spec)
     bare = Features(read.features.buckets, read.features.offsets)
-    return Prepared(read.digest, read.sender, bare), _thread(message), _time(message)
+    return read._replace(features=bare), _thread(message), _time(message)
 
 
 def _thread(message: Message) -> tuple[str, str, str]:

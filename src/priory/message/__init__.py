@@ -4,6 +4,7 @@
 evidence like everything else.
 """
 
+from priory.message.letter import letter
 from priory.message.reading import (
     MOST_LINKS,
     MOST_SKELETON_BYTES,
@@ -25,5 +26,6 @@ __all__ = [
     "Message",
     "Text",
     "envelope_end",
+    "letter",
     "parse",
 ]

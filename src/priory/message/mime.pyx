@@ -174,6 +174,21 @@ cdef class Structure:
         return pieces
 
 
+cdef class Enclosing(Structure):
+    """The parts of a message, but whole messages within it are not taken apart: `enclosed` is where they lie."""
+
+    cdef readonly list enclosed
+
+    def __cinit__(self):
+        self.enclosed = []
+
+    cdef int _descend(self, Part part, list pieces, int depth) except -1:
+        if part.kind.is_multipart:
+            return Structure._descend(self, part, pieces, depth)
+        self.enclosed += pieces
+        return 0
+
+
 def structure(bytes raw, Py_ssize_t start):
     """Return the parts of the message that begins at `start`.
 

@@ -1,9 +1,10 @@
 """What the daemon says to clients made for SpamAssassin, in their terms (`priory.points`)."""
 
+from collections.abc import Callable
 from typing import Final
 
 from priory import __version__
-from priory.filter import Filter
+from priory.filter import Filter, Prepared
 from priory.marking import marked, marked_head
 from priory.points import ham_label, rating_of, spam_label
 from priory.verdict import Verdict, by_kind, digits, printable, readable
@@ -13,11 +14,16 @@ _MOST_EVIDENCE: Final = 15
 _FOR_OURS: Final = frozenset(("PROCESS", "HEADERS"))  # what our own client asks for
 
 
-def answer(request: Request, filter_: Filter) -> tuple[bytes, str]:
-    """Return the answer to a request that learns nothing, and what was said, in a word."""
+def answer(
+    request: Request, filter_: Filter, certain: Callable[[Prepared, str], None] = lambda *_: None
+) -> tuple[bytes, str]:
+    """Return the answer to a request that asks, and what was said, in a word; say what could be learned from it."""
     if request.verb not in RATING_VERBS:
         return (PONG if request.verb == "PING" else b""), "none"
-    verdict = filter_.check(request.body)
+    read = filter_.prepare(request.body)
+    verdict = filter_.check(read)
+    if filter_.would_learn(verdict) and not request.only_asks:
+        certain(read, verdict.label)
     labels = filter_.options.labels
     rating = rating_of(verdict)
     extra = [("Labels", str(len(labels))), ("Version", __version__)] if request.verb in _FOR_OURS else []

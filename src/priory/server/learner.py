@@ -2,17 +2,22 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from priory.filter import Filter, Options
+from priory.filter import Filter, Options, Prepared
 from priory.server.answers import tell
 from priory.server.connection import log_error
+from priory.server.log import log
 from priory.server.turn import turn
 from priory.wire.spamd import Request
 
+Done = TypeVar("Done")
 IDLE_S: Final = 10.0  #: after which a filter is closed, which leaves a snapshot of the counts if one is due
+PAUSE_S: Final = 60.0  #: for which nothing is offered to a filter that may not learn by itself now
 
 
 class Learner:
@@ -29,11 +34,27 @@ class Learner:
         self._thread = ThreadPoolExecutor(1)
         self._filter: Filter | None = None  # the thread's alone
         self._last_told: float | None = None  # None if nothing has been told since it rested
+        self._n_waiting = 0  # lessons that are not learned yet
+        self._paused_until: dict[str, float] = {}  # for each label of which there may be no more automatic lessons
 
     def tell(self, request: Request) -> "asyncio.Future[tuple[bytes, str]]":
         """Learn or forget a message."""
+        return self._begin(partial(self._tell, request))
+
+    def offer(self, message: Prepared, label: str) -> None:
+        """Learn a message automatically, if there is nothing else to do: who taught something comes first."""
+        if not self._n_waiting and time.monotonic() >= self._paused_until.get(label, 0.0):
+            self._begin(partial(self._autolearn, message, label))
+
+    def _begin(self, act: Callable[[], Done]) -> "asyncio.Future[Done]":
         self._last_told = time.monotonic()
-        return asyncio.get_running_loop().run_in_executor(self._thread, self._tell, request)
+        self._n_waiting += 1
+        done = asyncio.get_running_loop().run_in_executor(self._thread, act)
+        done.add_done_callback(self._ended)
+        return done
+
+    def _ended(self, _done: object) -> None:
+        self._n_waiting -= 1
 
     def rest(self) -> None:
         """Close the filter if no lesson has come for a while."""
@@ -47,10 +68,26 @@ class Learner:
         self._thread.shutdown()
 
     def _tell(self, request: Request) -> tuple[bytes, str]:
+        filter_ = self._opened()
+        with turn(self._home):
+            return tell(request, filter_)
+
+    def _autolearn(self, message: Prepared, label: str) -> None:
+        """Learn a message if that is possible; if there may be no more of its label, or something is wrong, pause."""
+        try:
+            outcome = self._opened().autolearn(message, label)
+        except Exception as error:  # noqa: BLE001 - nobody waits for it
+            log_error(error)
+            outcome = "failed"
+        if outcome == "learned":
+            log("autolearn", label=label)
+        if outcome in {"early", "full", "failed"}:
+            self._paused_until[label] = time.monotonic() + PAUSE_S
+
+    def _opened(self) -> Filter:
         if self._filter is None:
             self._filter = Filter.open(self._home, self._options)
-        with turn(self._home):
-            return tell(request, self._filter)
+        return self._filter
 
     def _close(self) -> None:
         if self._filter is not None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from priory.filter import Filter
+from priory.filter import Filter, Prepared
 from priory.marking import OURS, fields
 from priory.points import spam_label
 from priory.server.connection import DRAIN_S, Connection, Stage, log_error
@@ -41,10 +41,17 @@ class MilterConnection(Connection):
     protocol = "milter"
     makes_way = False
 
-    def __init__(
-        self, most_bytes: int, filter_: Filter, policy: Policy, tally: Tally, gone: Callable[[Connection], None]
+    def __init__(  # noqa: PLR0913, PLR0917 - all that it is given
+        self,
+        most_bytes: int,
+        filter_: Filter,
+        policy: Policy,
+        tally: Tally,
+        gone: Callable[[Connection], None],
+        certain: Callable[[Prepared, str], None] = lambda *_: None,
     ) -> None:
         super().__init__(tally, gone)
+        self._certain = certain
         self._milter = Milter(most_bytes, watched=OURS)
         self._filter = filter_
         self._policy = policy
@@ -106,7 +113,10 @@ class MilterConnection(Connection):
         if len(message.watched) > MOST_REMOVED:
             log("forged fields left", queue=queue, fields=len(message.watched) - MOST_REMOVED)
         try:
-            verdict = self._filter.check(raw)
+            read = self._filter.prepare(raw)
+            verdict = self._filter.check(read)
+            if self._filter.would_learn(verdict) and not message.is_cut:  # a part would have another digest
+                self._certain(read, verdict.label)
             done, answer = self._done(verdict)
             said = verdict.label
         except Exception as error:  # noqa: BLE001 - mail flows, whatever is wrong with us

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 import priory.evidence  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
-from priory.filter import Filter, Options
+from priory.filter import Filter, Options, Prepared
 from priory.journal import JournalError
 from priory.server.answers import answer
 from priory.server.connection import Connection, Stage, log_error
@@ -166,7 +166,8 @@ class _Worker:
     def _connection(self, protocol: str) -> Connection:
         most_bytes = self._serving.max_bytes
         if protocol == "milter":
-            return MilterConnection(most_bytes, self._filter, self._serving.policy, self._tally, self._gone)
+            policy = self._serving.policy
+            return MilterConnection(most_bytes, self._filter, policy, self._tally, self._gone, self._certain)
         return SpamdConnection(most_bytes, self._answering, self._tally, self._gone)
 
     def _begun(self, connection: Connection, task: "asyncio.Task[object]") -> None:
@@ -175,7 +176,11 @@ class _Worker:
             self._gone(connection)
 
     def _answering(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
-        return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter)
+        return self._learner.tell(request) if request.verb == "TELL" else answer(request, self._filter, self._certain)
+
+    def _certain(self, read: Prepared, label: str) -> None:
+        """Have a message learned automatically, once this turn of the loop has sent its answer."""
+        asyncio.get_running_loop().call_soon(self._learner.offer, read, label)
 
     def _sweep(self) -> None:
         """Let go of who takes too long; if there are too many, of all who are slow to send."""

@@ -73,6 +73,7 @@ class Request:
     message_class: str = ""  #: what a message is told to be: ham, spam
     set_local: bool = False  #: it is to be learned
     remove_local: bool = False  #: it is to be forgotten
+    only_asks: bool = False  #: nothing is to be learned of it, not even automatically: a field of ours
     body: bytes = b""
 
 
@@ -225,6 +226,8 @@ def _with_field(request: Request, line: bytes) -> Request:
             if b"zlib" not in lowered:
                 raise Refused.bad("(compression type not supported) ", value)
             request = replace(request, is_compressed=True)
+        case b"only-asks":
+            request = replace(request, only_asks=lowered == b"yes")
     return request
 
 

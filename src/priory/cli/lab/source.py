@@ -73,7 +73,8 @@ def _from_journal(home: Path, options: Options) -> Source:
     if not home.is_dir():
         raise Problem(f"there is no filter in {home}: {advice}")
     with Filter.open(home, options) as filter_:
-        bits, n = filter_.journal.bits, sum(filter_.journal.tally().values())
+        bits, (every, automatic) = filter_.journal.bits, filter_.journal.tallies()
+    n = sum(every.values()) - sum(automatic.values())
     if n == 0:
         raise Problem(f"the filter in {home} was taught nothing yet: {advice}")
     options = replace(options, spec=replace(options.spec, bits=bits))

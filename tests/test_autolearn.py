@@ -1,0 +1,305 @@
+"""What a filter learns by itself never outranks a person, never confirms itself, and can be taken back as a whole."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from priory.autolearn import Autolearn
+from priory.demo import draw
+from priory.features import VERSION, Spec
+from priory.filter import Filter, Options
+from priory.journal import AUTOMATIC, Journal
+from priory.lab.example import lessons
+
+RULES = Autolearn(certainty=0.7, after=20)
+OPTIONS = Options(spec=Spec(bits=12), autolearn=RULES)
+MAIL = list(draw(420, seed=8))
+TAUGHT, COMING = MAIL[:200], MAIL[200:]
+
+
+def teach(filter_: Filter) -> None:
+    list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in TAUGHT))
+
+
+@pytest.fixture
+def filter_(tmp_path: Path) -> Iterator[Filter]:
+    with Filter.open(tmp_path / "home", OPTIONS) as filter_:
+        teach(filter_)
+        yield filter_
+
+
+def counted(filter_: Filter) -> list[bytes]:
+    """The counts, byte by byte."""
+    filter_._memory.view.refresh()
+    return [bytes(part) for part in filter_.counts.parts]
+
+
+def rebuilt(filter_: Filter) -> list[bytes]:
+    filter_.rebuild()
+    return counted(filter_)
+
+
+def learn_what_comes(filter_: Filter) -> list[tuple[bytes, str]]:
+    """Check mail and learn what is certain; return what was learned."""
+    learned = []
+    for drawn in COMING:
+        verdict = filter_.check(drawn.raw)
+        if filter_.would_learn(verdict) and filter_.autolearn(drawn.raw, verdict.label) == "learned":
+            learned.append((drawn.raw, verdict.label))
+    return learned
+
+
+def automatic(filter_: Filter) -> int:
+    return sum(filter_.stats().automatic.values())
+
+
+def test_nothing_is_learned_automatically_unless_it_is_switched_on(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, replace(OPTIONS, autolearn=None)) as filter_:
+        teach(filter_)
+        assert not any(filter_.would_learn(filter_.check(drawn.raw)) for drawn in COMING)
+        with pytest.raises(ValueError, match="switched off"):
+            filter_.autolearn(COMING[0].raw, "ham")
+
+
+def test_what_is_certain_is_learned_once_and_marked(filter_: Filter) -> None:
+    learned = learn_what_comes(filter_)
+    assert len(learned) > 50
+    assert automatic(filter_) == len(learned)
+    assert sum(filter_.stats().lessons.values()) == len(TAUGHT) + len(learned)
+    marked = [lesson for lesson in filter_.journal.lessons() if lesson.is_automatic]
+    assert [(lesson.source, lesson.held_out) for lesson in marked] == [("auto", None)] * len(learned)
+    assert [filter_.autolearn(raw, label) for raw, label in learned[:3]] == ["known"] * 3
+    assert filter_.taught_by(learned[0][0]) == []
+    assert counted(filter_) == rebuilt(filter_)
+
+
+def test_what_is_not_certain_is_not_learned(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, replace(OPTIONS, autolearn=replace(RULES, certainty=1 - 1e-12))) as filter_:
+        assert not filter_.would_learn(filter_.check(b""))
+        teach(filter_)
+        assert not any(filter_.would_learn(filter_.check(drawn.raw)) for drawn in COMING)
+
+
+def test_nothing_is_learned_before_calibration_has_seen_enough_of_every_label(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, OPTIONS) as filter_:
+        for drawn in TAUGHT:
+            if min(filter_.stats().scored.values()) >= RULES.after:
+                break
+            assert filter_.autolearn(COMING[0].raw, "ham") == "early"
+            filter_.learn(drawn.raw, drawn.label)
+        assert filter_.autolearn(COMING[0].raw, "ham") == "learned"
+
+
+def test_it_does_not_feed_calibration(filter_: Filter) -> None:
+    before, held_out = filter_.stats(), bytes(filter_.counts.held_out)
+    assert learn_what_comes(filter_)
+    after = filter_.stats()
+    assert after.scored == before.scored
+    assert after.calibration == before.calibration
+    assert bytes(filter_.counts.held_out) == held_out
+    assert not any(lesson.is_automatic for lesson in filter_.journal.unscored("ham", 999, size=5))
+
+
+def test_what_any_person_has_taught_is_not_learned_automatically(filter_: Filter) -> None:
+    filter_.learn(COMING[0].raw, "spam", user="ann")
+    filter_.learn(COMING[1].raw, "ham")
+    before = counted(filter_)
+    assert [filter_.autolearn(drawn.raw, "ham") for drawn in COMING[:2]] == ["known", "known"]
+    assert counted(filter_) == before
+
+
+@pytest.mark.parametrize("user", ["", "ann"])
+@pytest.mark.parametrize("label", ["ham", "spam"])
+def test_a_lesson_of_a_person_takes_the_automatic_one_back(
+    filter_: Filter, tmp_path: Path, user: str, label: str
+) -> None:
+    for drawn in COMING[:5]:
+        assert filter_.autolearn(drawn.raw, "ham") == "learned"
+    done = list(filter_.learn_many(((drawn.raw, label, "") for drawn in COMING[:5]), user))
+    assert [learned.outcome for learned in done[0]] == ["learned"] * 5
+    assert automatic(filter_) == 0
+    with Filter.open(tmp_path / "people alone", OPTIONS) as alone:
+        teach(alone)
+        list(alone.learn_many(((drawn.raw, label, "") for drawn in COMING[:5]), user))
+        assert counted(filter_) == counted(alone) == rebuilt(filter_)
+        assert filter_.stats().calibration == alone.stats().calibration
+
+
+ON_ITS_WAY = b"Return-Path: <x@mail.example>\nDelivered-To: bob@home.example\nReceived: from mx by home.example; now\n"
+
+
+def test_a_person_has_another_copy_of_the_letter_than_was_learned(filter_: Filter) -> None:
+    """What servers write on top of a message after they have asked about it makes it no other letter."""
+    before = counted(filter_)
+    arriving = [drawn.raw for drawn in COMING[:3]]
+    assert [filter_.autolearn(raw, "ham") for raw in arriving] == ["learned"] * 3
+    filter_.learn(ON_ITS_WAY + arriving[0], "spam", user="bob")
+    assert filter_.forget(ON_ITS_WAY + arriving[1], user="bob") == "ham"
+    assert [filter_.autolearn(raw, "ham") for raw in arriving] == ["known"] * 3
+    assert automatic(filter_) == 1
+    filter_.forget(ON_ITS_WAY + arriving[0], user="bob")
+    assert filter_.autolearn(arriving[0], "ham") == "known"  # a person had a hand in it
+    list(filter_.forget_automatic())
+    assert counted(filter_) == before == rebuilt(filter_)
+
+
+def test_letters_are_told_apart_by_what_their_senders_wrote(filter_: Filter) -> None:
+    raw = b"Message-ID: <1@x>\nDate: today\nFrom: ann@mail.example\nSubject: lunch\n\nat noon?\n"
+    others = [raw.replace(one, b"other") for one in (b"<1@x>", b"today", b"ann@", b"lunch")]
+    assert [filter_.autolearn(each, "ham") for each in (raw, *others)] == ["learned"] * 5
+    assert filter_.autolearn(ON_ITS_WAY + raw.replace(b": lunch", b":\n lunch "), "ham") == "known"
+
+
+def test_a_person_can_forget_what_was_learned_automatically(filter_: Filter) -> None:
+    before = counted(filter_)
+    filter_.autolearn(COMING[0].raw, "ham")
+    assert counted(filter_) != before
+    assert filter_.forget(COMING[0].raw, user="ann") == "ham"
+    assert counted(filter_) == before
+    assert filter_.forget(COMING[0].raw, user="ann") is None
+
+
+def test_all_of_it_is_taken_back_exactly(filter_: Filter) -> None:
+    before, stats = counted(filter_), filter_.stats()
+    n = len(learn_what_comes(filter_))
+    assert list(filter_.forget_automatic(group=40)) == [40] * (n // 40) + [n % 40] * (n % 40 > 0)
+    assert counted(filter_) == before == rebuilt(filter_)
+    assert filter_.stats()._replace(changes=0, journal_bytes=0) == stats._replace(changes=0, journal_bytes=0)
+    assert list(filter_.forget_automatic()) == []
+
+
+def test_what_people_taught_meanwhile_stays(filter_: Filter, tmp_path: Path) -> None:
+    """What it predicted of their lessons stays, too; all else is as if it had never been there."""
+    learn_what_comes(filter_)
+    later = list(draw(30, seed=9))
+    list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in later))
+    list(filter_.forget_automatic())
+    assert counted(filter_) == rebuilt(filter_)
+    with Filter.open(tmp_path / "people alone", OPTIONS) as alone:
+        teach(alone)
+        list(alone.learn_many((drawn.raw, drawn.label, "") for drawn in later))
+        assert filter_.counts.totals.tolist() == alone.counts.totals.tolist()
+        assert (filter_.counts.table == alone.counts.table).all()
+
+
+def test_who_is_killed_while_taking_it_back_can_go_on(filter_: Filter) -> None:
+    before, n = counted(filter_), len(learn_what_comes(filter_))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with Filter.open(filter_.home, OPTIONS) as mine:
+            for _ in mine.forget_automatic(group=20):
+                os.write(writing, b".")
+                time.sleep(0.01)
+        os._exit(0)
+    os.read(reading, 1)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert counted(filter_) == rebuilt(filter_)
+    left = automatic(filter_)
+    assert 0 < left < n
+    assert sum(filter_.forget_automatic()) == left
+    assert counted(filter_) == before == rebuilt(filter_)
+
+
+def test_people_have_at_least_half_of_the_say_about_every_label(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, OPTIONS) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in TAUGHT[:60]))
+        by_people = filter_.stats().lessons
+        for label in ("ham", "spam"):
+            outcomes = [filter_.autolearn(b"Subject: %s %d\n\nhello" % (label.encode(), i), label) for i in range(70)]
+            n = by_people[label]
+            assert outcomes == ["learned"] * n + ["full"] * (70 - n)
+        assert filter_.stats().automatic == by_people
+
+
+def test_only_so_many_a_day_are_learned_whoever_learns_them(filter_: Filter, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = replace(OPTIONS, autolearn=replace(RULES, per_day=10))
+    with Filter.open(filter_.home, options) as one, Filter.open(filter_.home, options) as other:
+        outcomes = [(one, other)[i % 2].autolearn(drawn.raw, "ham") for i, drawn in enumerate(COMING[:12])]
+        assert outcomes == ["learned"] * 10 + ["full"] * 2
+        assert one.autolearn(COMING[12].raw, "spam") == "learned"
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 86_401)
+        assert other.autolearn(COMING[13].raw, "ham") == "learned"
+        assert counted(one) == counted(other)
+
+
+def test_who_finds_another_writing_does_not_wait(filter_: Filter) -> None:
+    with Filter.open(filter_.home, OPTIONS) as other:
+        with filter_.journal.writing():
+            assert other.autolearn(COMING[0].raw, "ham") == "busy"
+        assert other.autolearn(COMING[0].raw, "ham") == "learned"
+
+
+def test_processes_that_learn_and_teach_at_once_leave_one_lesson_each(filter_: Filter) -> None:
+    def busy(which: int) -> None:
+        with Filter.open(filter_.home, OPTIONS) as mine:
+            for i, drawn in enumerate(COMING[:60]):
+                if (i + which) % 3 == 0:
+                    mine.learn(drawn.raw, drawn.label, user=f"user {which}")
+                else:
+                    mine.autolearn(drawn.raw, drawn.label)
+
+    children = []
+    for which in range(2):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                busy(which)
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    assert counted(filter_) == rebuilt(filter_)
+    for drawn in COMING[:60]:
+        read = filter_.prepare(drawn.raw)
+        assert not (filter_.journal.users_of(read.digest) and filter_.journal.users_of(read.letter))
+    every = [lesson.user for lesson in filter_.journal.lessons()]
+    assert every.count(AUTOMATIC) == automatic(filter_)
+
+
+def test_merging_keeps_what_people_taught_and_none_of_it_twice(filter_: Filter, tmp_path: Path) -> None:
+    """Whichever of two journals takes in the other."""
+    filter_.autolearn(COMING[0].raw, "ham")
+    filter_.autolearn(COMING[1].raw, "ham")
+    filter_.learn(COMING[2].raw, "spam")
+    homes = [tmp_path / "one", tmp_path / "two"]
+    with Filter.open(homes[1], OPTIONS) as other:
+        teach(other)
+        other.learn(COMING[0].raw, "spam", user="ann")
+        other.autolearn(COMING[2].raw, "ham")
+        other.autolearn(COMING[3].raw, "ham")
+        others = set(taught(other))
+    mine = set(taught(filter_))
+    assert sum(user == AUTOMATIC for _, user, _ in mine | others) == 4
+    with Filter.open(homes[0], OPTIONS) as merged:
+        for home in (filter_.home, homes[1], filter_.home):
+            journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+            merged.merge(journal)
+            journal.close()
+        found = set(taught(merged))
+        assert {each for each in found if each[1] == AUTOMATIC} == {
+            (merged.prepare(COMING[i].raw).letter, AUTOMATIC, "ham") for i in (1, 3)
+        }
+        assert {each for each in found if each[1] != AUTOMATIC} == {
+            each for each in mine | others if each[1] != AUTOMATIC
+        }
+        assert automatic(merged) == 2
+        assert counted(merged) == rebuilt(merged)
+
+
+def taught(filter_: Filter) -> list[tuple[bytes, str, str]]:
+    return [(lesson.digest, lesson.user, lesson.label) for lesson in filter_.journal.lessons()]
+
+
+def test_the_workbench_judges_by_what_people_said_alone(filter_: Filter) -> None:
+    learn_what_comes(filter_)
+    assert len(list(lessons(filter_.journal))) == len(TAUGHT)
