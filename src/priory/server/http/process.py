@@ -33,6 +33,7 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=[("Connection", "close")],  # who has been answered could hold one for ever, by a byte now and then
         proxy_headers=False,
         limit_concurrency=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
@@ -78,7 +79,10 @@ class _Server(uvicorn.Server):
         os.write(self._ready, b"r")
 
     def _stop(self) -> None:
+        """Take nobody more; those who were taken have some time to ask, as uvicorn looks only now and then."""
         asyncio.get_running_loop().remove_reader(self._alive)
+        for server in self.servers:
+            server.close()
         self.should_exit = True
 
 
