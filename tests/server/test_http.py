@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -21,6 +23,7 @@ from priory.demo import Drawn
 from priory.server.counted import know, scoreboard
 from priory.server.http import PACKAGES
 from priory.server.http.metrics import exposition
+from priory.server.http.process import MOST_CLIENTS
 from priory.server.http.state import Daemon as State
 from priory.server.options import Serving
 from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, received, request, serving
@@ -90,8 +93,12 @@ def daemon(home: Path) -> Iterator[Daemon]:
 def home_and_port(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
     """Where a daemon answers over HTTP: in its home, and on a port."""
     home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("http") / "home"))
-    with serving(home, f'[serve]\nworkers = 1\n[http]\nlisten = ["{home}/http", "127.0.0.1:0"]\n') as running:
+    with serving(home, config_of_both(home)) as running:
         yield home, running.port
+
+
+def config_of_both(home: Path) -> str:
+    return f'[serve]\nworkers = 1\n[http]\nlisten = ["{home}/http", "127.0.0.1:0"]\n'
 
 
 def asked(daemon: Daemon, mail: list[Drawn], spamc: str) -> Counter[str]:
@@ -265,6 +272,20 @@ def test_a_connection_ends_with_its_answer_whatever_more_is_sent(daemon: Daemon)
     with connected(str(daemon.home / "http")) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
         assert b"\r\nconnection: close\r\n" in received(client).lower()
+
+
+def test_more_clients_than_it_takes_are_let_go_and_fill_no_log(home: Path):
+    with serving(home, config_of_both(home)) as daemon, ExitStack() as kept:
+        resource.prlimit(http_process(daemon), resource.RLIMIT_NOFILE, (3 * MOST_CLIENTS, 3 * MOST_CLIENTS))
+        silent = [kept.enter_context(connected(("127.0.0.1", daemon.port))) for _ in range(4 * MOST_CLIENTS)]
+        daemon.wait_until(lambda: len(select.select(silent, [], [], 0)[0]) == 3 * MOST_CLIENTS)
+        kept.close()
+        daemon.wait_until(lambda: ask(f"{home}/http", b"GET /healthz HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 "))
+        assert daemon.n_logged("error") == 0
+
+
+def test_a_form_that_is_none_is_not_taken_for_an_error_of_ours(daemon: Daemon):
+    assert get(daemon, "/metrics", "Accept: application/openmetrics-text; version=new")[0] == 200
 
 
 def test_nothing_of_who_asks_is_logged(daemon: Daemon):

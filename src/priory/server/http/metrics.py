@@ -36,7 +36,11 @@ def exposition(daemon: Daemon, accept: str) -> tuple[bytes, str]:
     registry = CollectorRegistry()
     registry.register(_Metrics(daemon))
     encode, content_type = choose_encoder(accept)
-    return encode(registry), content_type
+    try:
+        return encode(registry), content_type
+    except ValueError:  # the client names a version that is no number
+        encode, content_type = choose_encoder("")
+        return encode(registry), content_type
 
 
 class _Metrics(Collector):
