@@ -67,7 +67,7 @@ class _ByOurName:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse to."""
-        is_by_path = scope["server"] is not None and scope["server"][1] is None
+        is_by_path = scope["server"] is None or scope["server"][1] is None  # as older and newer uvicorns say it
         name = re.sub(r":\d*$", "", Headers(scope=scope).get("host", "localhost"))
         answer = self._app if is_by_path or is_this_machine(name.strip("[]")) else PlainTextResponse(_NOT_US, 421)
         await answer(scope, receive, send)
