@@ -278,7 +278,7 @@ def test_more_clients_than_it_takes_are_let_go_and_fill_no_log(home: Path):
     with serving(home, config_of_both(home)) as daemon, ExitStack() as kept:
         resource.prlimit(http_process(daemon), resource.RLIMIT_NOFILE, (3 * MOST_CLIENTS, 3 * MOST_CLIENTS))
         silent = [kept.enter_context(connected(("127.0.0.1", daemon.port))) for _ in range(4 * MOST_CLIENTS)]
-        daemon.wait_until(lambda: len(select.select(silent, [], [], 0)[0]) == 3 * MOST_CLIENTS)
+        daemon.wait_until(lambda: len(select.select(silent, [], [], 0)[0]) >= 3 * MOST_CLIENTS)
         kept.close()
         daemon.wait_until(lambda: ask(f"{home}/http", b"GET /healthz HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 "))
         assert daemon.n_logged("error") == 0
@@ -344,7 +344,7 @@ def test_mail_is_answered_while_http_cannot_start(home: Path, tmp_path: Path):
 def test_mail_is_answered_from_the_start_if_http_cannot_start(home: Path, tmp_path: Path):
     with unimportable(tmp_path), serving(home, config(home), PYTHONPATH=shadowed(tmp_path)) as daemon:
         assert daemon.ask(PING) == PONG
-        assert daemon.n_logged("http ended") == 1
+        assert daemon.n_logged("http ended") >= 1
         (tmp_path / "uvicorn.py").unlink()
         assert health(daemon)[0] == 200
 
