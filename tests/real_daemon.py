@@ -33,6 +33,15 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+def sockets_of(process: int) -> set[str]:
+    """Return the sockets that a process has open, as `socket:[inode]`; it may close them meanwhile."""
+    found = set()
+    for end in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.add(end.readlink().name)
+    return {name for name in found if name.startswith("socket:")}
+
+
 @dataclass
 class Daemon:
     """A daemon that is running, as a test sees it."""
