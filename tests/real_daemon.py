@@ -33,13 +33,13 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
-def sockets_of(process: int) -> set[str]:
-    """Return the sockets that a process has open, as `socket:[inode]`; it may close them meanwhile."""
-    found = set()
+def opened(process: int, kind: str) -> list[str]:
+    """Return what a process has open of a kind, such as `socket:[inode]`; it may close some meanwhile."""
+    found = []
     for end in Path(f"/proc/{process}/fd").iterdir():
         with suppress(FileNotFoundError):
-            found.add(end.readlink().name)
-    return {name for name in found if name.startswith("socket:")}
+            found.append(end.readlink().name)
+    return [name for name in found if name.startswith(f"{kind}:")]
 
 
 @dataclass

@@ -26,7 +26,7 @@ from priory.server.http.metrics import exposition
 from priory.server.http.process import MOST_CLIENTS
 from priory.server.http.state import Daemon as State
 from priory.server.options import Serving
-from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, received, request, serving, sockets_of
+from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, opened, received, request, serving
 
 PING = b"PING SPAMC/1.5\r\n\r\n"
 PONG = b"SPAMD/1.5 0 PONG\r\n"
@@ -72,7 +72,7 @@ def http_process(daemon: Daemon) -> int:
     listens = "00010000"  # who was taken there has the same path
     inode = next(line[6] for line in bound if line[7:] == [f"{daemon.home}/http"] and line[3] == listens)
     for child in daemon.workers:
-        if f"socket:[{inode}]" in sockets_of(child):
+        if f"socket:[{inode}]" in opened(child, "socket"):
             return child
     raise AssertionError("nobody listens")
 
