@@ -145,8 +145,11 @@ def _figures(daemon: Served, ours: Served) -> dict[str, object]:
 
 
 def family(process: int) -> list[int]:
-    """Return a process and all that it started, and those started."""
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    """Return a process and all that it started, and those started; of one that has ended, itself."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return [process]
     return [process, *(each for child in children for each in family(int(child)))]
 
 

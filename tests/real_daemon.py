@@ -33,6 +33,15 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+def opened(process: int, kind: str) -> list[str]:
+    """Return what a process has open of a kind, such as `socket:[inode]`; it may close some meanwhile."""
+    found = []
+    for end in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(end.readlink().name)
+    return [name for name in found if name.startswith(f"{kind}:")]
+
+
 @dataclass
 class Daemon:
     """A daemon that is running, as a test sees it."""

@@ -53,8 +53,11 @@ def test_autolearning_is_off_unless_it_is_switched_on():
         ("labels = ['ham']", "labels must be two or more different names, none of them 'unsure'"),
         ("labels = ['ham', 'unsure']", "none of them 'unsure'"),
         ("[costs]\nspma = { ham = 1 }", "unknown key 'spma'; did you mean 'spam'?"),
-        ("[costs]\nspam = 5", "spam must be a table, not 5"),
+        ("[costs]\nspam = 5", "[costs] spam must be a table, spam = { … }, not 5"),
         ("[costs]\nspam = { ham = -1 }", "the cost of spam when ham is true must be a number from 0 up, not -1"),
+        (f"[costs]\nunsure = {'9' * 400}", "the cost of unsure must be a number from 0 up, not 999"),
+        (f"[costs]\nunsure = {'9' * 5000}", "a number has thousands of digits; write a smaller one"),
+        (f"labels = {'[' * 5000}", "tables or lists lie too deep within each other; write it flatter"),
         ("[costs]\nunsure = true", "the cost of unsure must be a number from 0 up, not True"),
         ("[features]\nword = 1", "features: word must be true or false, not 1"),
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
@@ -83,6 +86,8 @@ def test_a_broken_file_is_named_with_the_line(tmp_path):
     (tmp_path / "priory.toml").write_text("[costs\n")
     with pytest.raises(ConfigError, match=r"priory.toml:1: this is not TOML: .*, in column 7"):
         load(tmp_path / "priory.toml")
+    (tmp_path / "priory.toml").write_bytes(b"\xef\xbb\xbf[costs]\nunsure = 2\n")  # as some editors begin a file
+    assert load(tmp_path / "priory.toml").costs.unsure == 2
     (tmp_path / "priory.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path / "priory.toml")
@@ -119,7 +124,8 @@ def test_the_daemon_has_settings_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("spamd = 1", "spamd must be a table, not 1"),
+        ("spamd = 1", "spamd must be a section, [spamd], not 1"),
+        ('[spamd]\nlisten = "/run/a\\u0000b"', "is no address"),
         ("[spamd]\nlisen = ''", "[spamd] unknown key 'lisen'; did you mean 'listen'?"),
         ("[spamd]\nlisten = 783", "[spamd] listen must be an address or a list of them, such as"),
         ("[spamd]\nlisten = ''", "[spamd] listen: '' is no address; use host:port, such as"),

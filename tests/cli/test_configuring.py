@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from command import priory
+from priory.cli.options import Problem, config_path, require
+from priory.config import ConfigError, load
 from priory.config.doubts import doubts
 from priory.filter import Filter, Options
 from priory.server.options import Serving
@@ -130,16 +132,28 @@ def test_a_home_that_cannot_be_written_or_entered_is_warned_of(open_folder: Path
     config = Options(), Serving()
     with Filter.open(open_folder):
         pass
-    open_folder.chmod(0o755)
+    open_folder.chmod(0o555)
     with unprivileged():
         texts = [doubt.text for doubt in doubts(*config, open_folder)]
         assert (
             f"{open_folder} cannot be written by this account, so it can check mail but neither learn nor serve"
             in texts
         )
-    open_folder.chmod(0o700)
+    open_folder.chmod(0)
     with unprivileged():
         assert [doubt.text for doubt in doubts(*config, open_folder)][-1].startswith(f"{open_folder} cannot be entered")
+    open_folder.chmod(0o755)
+
+
+def test_what_an_account_may_not_enter_is_told_of(open_folder: Path, unprivileged):
+    (open_folder / "other.toml").touch()
+    open_folder.chmod(0)
+    with unprivileged():
+        with pytest.raises(Problem, match=f"this account may not enter {open_folder}/home: name another --home"):
+            require(open_folder / "home")
+        with pytest.raises(ConfigError, match=r"other\.toml cannot be read: Permission denied\."):
+            load(config_path(Path(), open_folder / "other.toml"))
+    open_folder.chmod(0o755)
 
 
 def test_a_home_that_is_not_there_or_no_journal_is_warned_of(tmp_path: Path):

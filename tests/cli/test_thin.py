@@ -16,7 +16,7 @@ import pytest
 
 from command import PRIORY
 from priory.demo import draw
-from real_daemon import PATIENCE_S, is_running, serving, wait_until
+from real_daemon import PATIENCE_S, is_running, opened, serving, wait_until
 
 MAIL = list(draw(240, seed=4))
 ODD = {
@@ -188,14 +188,10 @@ def test_a_daemon_that_is_killed_while_it_is_asked_loses_no_message(home: Path):
             client.stdin.write(raw)
             client.stdin.close()
             client.stdin = None
-            wait_until(lambda: _is_connected(client.pid))
+            wait_until(lambda: opened(client.pid, "socket"))
             daemon.process.kill()
             os.kill(worker, signal.SIGKILL)
             assert client.communicate(timeout=PATIENCE_S)[0] == expected[0]
-
-
-def _is_connected(process: int) -> bool:
-    return any(each.readlink().name.startswith("socket:") for each in Path(f"/proc/{process}/fd").iterdir())
 
 
 def test_a_daemon_that_hangs_is_not_waited_for(home: Path):

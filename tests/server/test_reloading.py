@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from real_daemon import Daemon, ask, is_running, serving, starting
+from real_daemon import Daemon, ask, is_running, opened, serving, starting
 from real_postfix import free_port
 
 PING = b"PING SPAMC/1.5\r\n\r\n"
@@ -32,8 +32,7 @@ def held_up(home: Path) -> Iterator[None]:
 
 def n_pipes(daemon: Daemon) -> int:
     """How many ends of pipes the master has: one for each worker that is not ready."""
-    ends = Path(f"/proc/{daemon.process.pid}/fd").iterdir()
-    return sum(end.readlink().name.startswith("pipe:") for end in ends)
+    return len(opened(daemon.process.pid, "pipe"))
 
 
 def wait_for_reload(daemon: Daemon, n: int) -> None:

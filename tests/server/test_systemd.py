@@ -58,7 +58,7 @@ def test_the_documentation_shows_the_unit_that_is_shipped():
     assert f"```ini\n{UNIT.read_text()}```" in (ROOT / "docs" / "serve.md").read_text()
 
 
-def test_the_commands_of_the_unit_are_ours(tmp_path: Path):
+def test_the_commands_of_the_unit_are_ours():
     commands = re.findall(r"^Exec\w+=/usr/local/bin/priory (\w+) --home (\S+)$", UNIT.read_text(), re.MULTILINE)
     assert commands == [("serve", "/var/lib/priory"), ("config", "/var/lib/priory")]
     assert "StateDirectory=priory" in UNIT.read_text()

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,8 +72,9 @@ def config_path(home: Path, named: Path | None = None) -> Path:
     named = named or (Path(os.environ["PRIORY_CONFIG"]) if os.environ.get("PRIORY_CONFIG") else None)
     if named is None:
         return home.expanduser().absolute() / "priory.toml"
-    if not named.expanduser().exists():
-        raise Problem(f"there is no file {named}: name another with --config or PRIORY_CONFIG, or none")
+    with suppress(PermissionError):  # who reads it says so
+        if not named.expanduser().exists():
+            raise Problem(f"there is no file {named}: name another with --config or PRIORY_CONFIG, or none")
     return named.expanduser().absolute()
 
 
@@ -86,7 +87,11 @@ def read_options(home: Path) -> "Options":
 
 def require(home: Path) -> None:
     """Refuse a home that is not there."""
-    if not home.expanduser().is_dir():
+    try:
+        is_there = home.expanduser().is_dir()
+    except PermissionError:
+        raise Problem(f"this account may not enter {home}: name another --home, or run this as its owner") from None
+    if not is_there:
         raise Problem(f"there is no folder {home}: name another --home, or teach a filter there with: priory learn")
 
 

@@ -28,7 +28,7 @@ def filter_message(
 
     `priory filter < message.eml`
 
-    In a procmailrc: `:0fw` and `| priory filter`, then `:0:`, `* ^X-Priory-Verdict: spam` and `Junk/`
+    In a procmailrc: `:0fw` and `| priory filter`, then `:0`, `* ^X-Priory-Verdict: spam` and `$HOME/Maildir/.Junk/`
     """
     raw = taken_in() if sys.stdin else b""
     if raw is None:

@@ -105,7 +105,7 @@ def _loaded(path: Path, parse: Callable[[str], Thing]) -> Thing:
 def read(path: Path) -> str:
     """Return what stands in a file; without a file, nothing."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from priory.config.tables import SECTIONS, ConfigError, given, refuse_unknown, table
 from priory.imap.options import PORTS, Account
-from priory.server.options import is_loopback
+from priory.server.options import is_this_machine
 
 #: What each number of [imap] can be. Servers may hang up on who is idle for 30 minutes.
 RANGES: Final = {"port": (1, 65_535), "poll": (1, 1_740), "max_bytes": (1_024, 1 << 30)}
@@ -40,7 +40,7 @@ def mailbox_in(every: Mapping[str, Any]) -> Account | None:
     refuse_unknown(found, _KEYS, "imap")
     _require(found)
     account = Account(**{key: _value(key, value) for key, value in found.items()})
-    if account.tls == "none" and not is_loopback(account.host):
+    if account.tls == "none" and not is_this_machine(account.host):
         raise ConfigError(
             f'[imap] tls = "none" would send the password to {account.host} for all to read; use "implicit" or '
             '"starttls", or say "insecure" if it is meant',

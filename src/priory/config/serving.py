@@ -72,7 +72,7 @@ def _addresses(section: str, given: Any) -> tuple[str, ...]:
             "listen",
         )
     for each in several:
-        if not (isinstance(each, str) and (each.startswith("/") or host_and_port(each))):
+        if not (isinstance(each, str) and (_is_path(each) or host_and_port(each))):
             raise ConfigError(
                 f'[{section}] listen: {each!r} is no address; use host:port, such as "{usual}" or "[::1]:783", or the '
                 "full path of a socket, and nothing before them",
@@ -80,6 +80,10 @@ def _addresses(section: str, given: Any) -> tuple[str, ...]:
                 "listen",
             )
     return tuple(several)
+
+
+def _is_path(address: str) -> bool:
+    return address.startswith("/") and "\0" not in address
 
 
 def _private(addresses: tuple[str, ...]) -> tuple[str, ...]:

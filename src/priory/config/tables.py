@@ -19,6 +19,7 @@ class ConfigError(Exception):
         self.line = line
 
 
+LARGEST: Final = 1e100  #: number; sums and ratios of larger ones may be infinite
 SECTIONS: Final = (
     "labels",
     "costs",
@@ -48,6 +49,12 @@ def given(text: str) -> Mapping[str, Any]:
         line = int(found[1]) if found else text.count("\n") + (not text.endswith("\n"))
         column = f"in column {found[2]}" if found else "at the end"
         raise ConfigError(f"this is not TOML: {what}, {column}", line=line) from None
+    except RecursionError:
+        raise ConfigError(
+            "this cannot be read: tables or lists lie too deep within each other; write it flatter"
+        ) from None
+    except ValueError:  # of Python, which reads no whole number of more than 4300 digits
+        raise ConfigError("this cannot be read: a number has thousands of digits; write a smaller one") from None
 
 
 def labels_of(given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -68,15 +75,20 @@ def is_name(text: str) -> bool:
 
 
 def is_number(given: Any) -> bool:
-    """Tell whether something is a finite number."""
-    return isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < float("inf")
+    """Tell whether something is a number that can be reckoned with."""
+    return isinstance(given, int | float) and not isinstance(given, bool) and abs(given) <= LARGEST
 
 
 def table(given: Mapping[str, Any], key: str, *within: str) -> Mapping[str, Any]:
     """Return a section, or a table within one; nothing if it is not there."""
     found = given.get(key, {})
     if not isinstance(found, dict):
-        raise ConfigError(f"{key} must be a table, not {found!r}", *within, key)
+        what = (
+            f"[{'.'.join(within)}] {key} must be a table, {key} = {{ … }}"
+            if within
+            else f"{key} must be a section, [{key}]"
+        )
+        raise ConfigError(f"{what}, not {found!r}", *within, key)
     return found
 
 

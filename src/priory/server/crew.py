@@ -36,8 +36,8 @@ class Crew:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is whole and all have said that they are ready."""
-        return not self.lacking and all(member.pipe == -1 for member in self.members.values())
+        """Whether no worker is lacking, and all who are there have said that they are ready."""
+        return WORKER not in self.lacking and all(member.pipe == -1 for member in self.members.values())
 
     @property
     def workers_ready(self) -> int:

@@ -18,7 +18,7 @@ from typing import Final
 from priory.filter import Options
 from priory.forking import forked
 from priory.server.connection import DRAIN_S
-from priory.server.counted import HTTP, READY, ROLES, know, scoreboard
+from priory.server.counted import HTTP, READY, ROLES, WORKER, know, scoreboard
 from priory.server.crew import Crew, Member
 from priory.server.http.state import Daemon
 from priory.server.listeners import Listener
@@ -28,7 +28,8 @@ from priory.server.options import Serving
 from priory.server.worker import RETIRE, work
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-_AGAIN_S: Final = 1.0  # after a worker could not start
+#: After a process could not start, the next is. To start one for HTTP takes half a second of a core that mail may need.
+_AGAIN_S: Final = {WORKER: 1.0, HTTP: 3.0}
 _PATIENCE_S: Final = DRAIN_S + 25  # with workers that were told to stop: they may be learning
 
 
@@ -111,7 +112,10 @@ class Master:
                     self._start(crew, role)
                 except OSError as error:
                     log("error", what=repr(f"no process can be started: {error.strerror}"))
-                    self._start_again_at[role] = time.monotonic() + _AGAIN_S
+                    self._wait_with(role)
+
+    def _wait_with(self, role: str) -> None:
+        self._start_again_at[role] = time.monotonic() + _AGAIN_S[role]
 
     def _start(self, crew: Crew, role: str) -> None:
         slot = self._board.take()
@@ -155,7 +159,7 @@ class Master:
     def _bury(self) -> None:
         """See which processes have ended, and what that means."""
         for crew in list(self._crews()):
-            unready = False
+            unready = set()
             for process in [each for each in crew.members if _ended(each)]:
                 member = crew.members.pop(process)
                 log(f"{member.role} ended", **{member.role: process})
@@ -164,9 +168,11 @@ class Master:
                     self._tally.add(("restarts", member.role))
                 if member.pipe != -1:
                     os.close(member.pipe)
-                    self._start_again_at[member.role] = time.monotonic() + _AGAIN_S
-                    unready = True
-            if unready and crew is self._next:
+                    unready.add(member.role)
+                if member.pipe != -1 or member.role == HTTP:
+                    self._wait_with(member.role)
+            # At the start mail does not wait for HTTP; later a crew that is not whole need not take over.
+            if crew is self._next and unready & ({WORKER} if self._crew is None else {WORKER, HTTP}):
                 self._give_up(crew)
         for process in [each for each in self._leaving if _ended(each)]:
             self._board.release(self._leaving.pop(process))
@@ -201,6 +207,7 @@ class Master:
         before, self._next = self._next, crew
         if before is not None:
             self._dismiss(before, signal.SIGTERM)
+        self._start_again_at = dict.fromkeys(ROLES, 0.0)  # who has mended something need not wait
         self._complete(crew)
 
     def _take_over(self) -> None:

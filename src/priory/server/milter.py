@@ -123,10 +123,10 @@ class MilterConnection(Connection):
             log_error(error, queue=queue, bytes=len(raw))
             done, answer, said = "mark", self._milter.inserted(UNCHECKED) + CONTINUE, ""
         seconds = time.monotonic() - start
+        self._count(said, done, len(raw), seconds)
         self._write(before + forged + answer)
         if self._is_hurried:
             self._close()
-        self._count(said, done, len(raw), seconds)
         log("message", queue=queue, bytes=len(raw), verdict=said or "unchecked", action=done, us=round(seconds * 1e6))
 
     def _count(self, said: str, done: str, n_bytes: int, seconds: float) -> None:

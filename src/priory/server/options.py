@@ -57,16 +57,16 @@ def is_local(address: str) -> bool:
     (True, True, True, False)
     """
     there = host_and_port(address)
-    return there is None or is_loopback(there[0])
+    return there is None or is_this_machine(there[0])
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine.
+def is_this_machine(host: str) -> bool:
+    """Tell whether a host is the one that asks, whoever that is; any other name may stand for anything.
 
-    >>> is_loopback("::1"), is_loopback("mail.example")
-    (True, False)
+    >>> is_this_machine("LocalHost"), is_this_machine("127.0.0.1"), is_this_machine("mx.example")
+    (True, True, False)
     """
     try:
-        return ip_address(host).is_loopback
+        return host.lower() == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"  # any other name may stand for anything
+        return False

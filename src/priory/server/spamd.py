@@ -82,11 +82,11 @@ class SpamdConnection(Connection):
 
     def _send(self, request: Request, answer: bytes, said: str) -> None:
         seconds = time.monotonic() - self.since
+        self._count(request, said, seconds)  # before the client can know: what was answered was counted
         self._reach(Stage.SENDING)
         self._write(answer)
         self._write_eof()
         self._close()
-        self._count(request, said, seconds)
         log("request", verb=request.verb, bytes=len(request.body), verdict=said, us=round(seconds * 1e6))
 
     def _count(self, request: Request, said: str, seconds: float) -> None:
@@ -109,10 +109,10 @@ class SpamdConnection(Connection):
 
     def _refuse(self, refused: Refused) -> None:
         """Say why, and give the client time to read it: to close while it sends would throw away what it was told."""
+        self._tally.add(("refused", "spamd", REASONS.get(refused.status, "error")))
         self._reach(Stage.LINGERING)
         self._write(refused.answer)
         self._write_eof()
         if self._is_heard_out:
             self._close()
-        self._tally.add(("refused", "spamd", REASONS.get(refused.status, "error")))
         log("refused", why=repr(str(refused)))

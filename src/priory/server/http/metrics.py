@@ -35,7 +35,10 @@ def exposition(daemon: Daemon, accept: str) -> tuple[bytes, str]:
     """Return all metrics in a form that the client accepts, and the name of that form."""
     registry = CollectorRegistry()
     registry.register(_Metrics(daemon))
-    encode, content_type = choose_encoder(accept)
+    try:
+        encode, content_type = choose_encoder(accept)
+    except TypeError:  # the client names a version that is no number
+        encode, content_type = choose_encoder("")
     return encode(registry), content_type
 
 

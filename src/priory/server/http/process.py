@@ -19,7 +19,8 @@ from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.worker import RETIRE
 
-MOST_CLIENTS: Final = 100  #: at a time; more are told to come back
+#: At a time; more are hung up on, and no more are taken at once: asyncio without descriptors fills the log.
+MOST_CLIENTS: Final = 100
 
 
 def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -> None:
@@ -33,8 +34,9 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=[("Connection", "close")],  # who has been answered could hold one for ever, by a byte now and then
         proxy_headers=False,
-        limit_concurrency=MOST_CLIENTS,
+        backlog=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
     )
     asyncio.run(_Server(config, ready, alive).serve(sockets))
@@ -46,6 +48,8 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
     class Connection(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            if len(self.connections) > MOST_CLIENTS:
+                transport.abort()
             asyncio.get_running_loop().call_later(timeout, self._let_go_if_silent)
 
         def _let_go_if_silent(self) -> None:
@@ -78,7 +82,10 @@ class _Server(uvicorn.Server):
         os.write(self._ready, b"r")
 
     def _stop(self) -> None:
+        """Take nobody more; those who were taken have some time to ask, as uvicorn looks only now and then."""
         asyncio.get_running_loop().remove_reader(self._alive)
+        for server in self.servers:
+            server.close()
         self.should_exit = True
 
 
