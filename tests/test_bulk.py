@@ -51,7 +51,7 @@ def home(inbox: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def learn(corpus: Corpus, home: Path, jobs: int) -> list[tuple[str, str]]:
-    with Filter.open(home) as filter_, read_ahead(corpus, filter_.spec, jobs) as lessons:
+    with Filter.open(home) as filter_, read_ahead(corpus, filter_, jobs) as lessons:
         return [(each.outcome, each.digest) for group in filter_.learn_many(lessons) for each in group]
 
 

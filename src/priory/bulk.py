@@ -60,21 +60,22 @@ def checked(
 
 
 @contextmanager
-def read_ahead(mail: Corpus, spec: Spec, jobs: int = 1) -> Iterator[Iterator[Lesson]]:
-    """Read mail for `Filter.learn_many`, on so many cores beside this one.
+def read_ahead(mail: Corpus, filter_: Filter, jobs: int = 1) -> Iterator[Iterator[Lesson]]:
+    """Read mail for the filter's `learn_many`, on so many cores beside this one.
 
     >>> import tempfile
     >>> from priory.corpus import read
     >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
     ...     _ = Path(home, "lunch.eml").write_bytes(b"Subject: lunch?")
-    ...     with read_ahead(read(Path(home, "lunch.eml"), "ham"), filter.spec, jobs=2) as lessons:
+    ...     with read_ahead(read(Path(home, "lunch.eml"), "ham"), filter, jobs=2) as lessons:
     ...         [learned.outcome for group in filter.learn_many(lessons) for learned in group]
     ['learned']
     """
     if jobs == 1:
         yield ((message.raw, message.label, message.source) for message in mail)
     else:
-        with Workers(jobs, lambda: nullcontext(_on_parts(lambda found: _read(found, spec)))) as workers:
+        spec, named = filter_.spec, filter_.names_letters
+        with Workers(jobs, lambda: nullcontext(_on_parts(lambda found: _read(found, spec, named=named)))) as workers:
             yield (lesson for read in _in_order(workers, mail) for lesson in read.lessons())
 
 
@@ -111,11 +112,11 @@ class _Read(NamedTuple):
             start = end
 
 
-def _read(found: Iterable[Labelled], spec: Spec) -> _Read:
+def _read(found: Iterable[Labelled], spec: Spec, *, named: bool) -> _Read:
     from pickle import PickleBuffer  # noqa: PLC0415 - a quick start where there are no other processes
 
     messages = list(found)
-    every = prepare_many([message.raw for message in messages], spec)
+    every = prepare_many([message.raw for message in messages], spec, named=named)
     read = [
         (digest, sender, packed(features, spec.bits), letter, message.label, message.source)
         for message, (digest, sender, features, _, letter) in zip(messages, every, strict=True)

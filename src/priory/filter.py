@@ -94,7 +94,7 @@ class Prepared(NamedTuple):
     sender: str
     features: Features
     packed: bytes = b""  #: the features as the journal stores them, if somebody has packed them already
-    letter: bytes = b""  #: what the message is called whoever's copy it is
+    letter: bytes = b""  #: what the message is called whoever's copy it is, where that matters
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -106,12 +106,13 @@ def prepare(raw: bytes, spec: Spec) -> Prepared:
     return prepared(parse(raw), spec)
 
 
-def prepared(message: Message, spec: Spec) -> Prepared:
-    """Return what checking and learning need of a message that was parsed."""
-    return Prepared(message.digest, message.sender_domain, extract(message, spec), letter=letter(message))
+def prepared(message: Message, spec: Spec, *, named: bool = False) -> Prepared:
+    """Return what checking and learning need of a message that was parsed; if `named`, the name of the letter, too."""
+    features = extract(message, spec)
+    return Prepared(message.digest, message.sender_domain, features, letter=letter(message) if named else b"")
 
 
-def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec) -> list[Prepared]:
+def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec, *, named: bool = False) -> list[Prepared]:
     """Read messages, but for those that are read already: some are parsed, then the features of these are drawn.
 
     To do one after the other takes a tenth longer, as each of the two drives the other from the processor's caches.
@@ -119,7 +120,7 @@ def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec) -> list[Prepa
     read: list[Prepared] = []
     for i in range(0, len(messages), READ_TOGETHER):
         some = [each if isinstance(each, Prepared) else parse(each) for each in messages[i : i + READ_TOGETHER]]
-        read += [each if isinstance(each, Prepared) else prepared(each, spec) for each in some]
+        read += [each if isinstance(each, Prepared) else prepared(each, spec, named=named) for each in some]
     return read
 
 
@@ -212,9 +213,22 @@ class Filter:
         else:
             self.journal.close()
 
+    @property
+    def names_letters(self) -> bool:
+        """Whether it matters which letter a message is a copy of: where something may be, or was, learned by itself."""
+        if self.options.autolearn is not None:
+            return True
+        self._memory.view.refresh()
+        return any(self._memory.view.automatic)
+
     def prepare(self, raw: bytes) -> Prepared:
         """Read a message once, for `check` and `learn` to use."""
-        return prepare(raw, self._spec)
+        (read,) = self.prepare_many([raw])
+        return read
+
+    def prepare_many(self, messages: Sequence[bytes | Prepared]) -> list[Prepared]:
+        """Read messages once, for `check` and `learn` to use."""
+        return prepare_many(messages, self._spec, named=self.names_letters)
 
     def check(self, message: bytes | Prepared) -> Verdict:
         """Return what is to be said about a message."""
@@ -258,7 +272,7 @@ class Filter:
         self, lessons: Iterable[tuple[bytes | Prepared, str, str]], user: str = "", group: int = GROUP
     ) -> Iterator[list[Learned]]:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
-        taught = self._taught(lessons)
+        taught = self._taught(lessons, named=self.names_letters)
         while ready := list(islice(taught, group)):
             yield self._memory.learn(ready, user)
 
@@ -289,7 +303,7 @@ class Filter:
         """
         if self.options.autolearn is None:
             raise ValueError("autolearning is switched off: give the options that switch it on")
-        (taught,) = self._taught([(message, label, "auto")])
+        (taught,) = self._taught([(message, label, "auto")], named=True)
         return self._memory.learn_automatically(taught)
 
     def forget_automatic(self, group: int = GROUP) -> Iterator[int]:
@@ -325,17 +339,17 @@ class Filter:
             journal_bytes=self.journal.size_bytes(),
         )
 
-    def _taught(self, lessons: Iterable[tuple[bytes | Prepared, str, str]]) -> Iterator[Taught]:
+    def _taught(self, lessons: Iterable[tuple[bytes | Prepared, str, str]], *, named: bool) -> Iterator[Taught]:
         """Yield what can be known of lessons before it is their turn to be learned."""
         for some in together(lessons, _raw_bytes, READ_TOGETHER):
-            read = prepare_many([message for message, _, _ in some], self._spec)
-            for (digest, sender, features, blob, named), (_, label, source) in zip(read, some, strict=True):
+            read = prepare_many([message for message, _, _ in some], self._spec, named=named)
+            for (digest, sender, features, blob, name), (_, label, source) in zip(read, some, strict=True):
                 if label not in self.options.labels:
                     raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
                 stored = blob or packed(features, self._spec.bits)
                 now = time.time()
                 yield Taught(
-                    digest, label, stored, features.buckets, features.offsets, source, sender, now, named or digest
+                    digest, label, stored, features.buckets, features.offsets, source, sender, now, name or digest
                 )
 
     def _scores(self, features: Features, missing: list[str]) -> list[Score]:

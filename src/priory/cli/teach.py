@@ -93,7 +93,7 @@ def _learn_all(
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
     with (
         _interruptible() as stopped,
-        read_ahead(corpus, filter_.spec, jobs) as lessons,  # before the bar, which starts a thread
+        read_ahead(corpus, filter_, jobs) as lessons,  # before the bar, which starts a thread
         bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,
     ):
         for group in filter_.learn_many(_until(_known_labels(lessons, filter_), stopped, broken), user):

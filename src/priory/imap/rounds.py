@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from shlex import quote
 
-from priory.filter import Filter, Options, Prepared, prepare_many
+from priory.filter import Filter, Options, Prepared
 from priory.imap import sightings
 from priory.imap.options import SCHEME, Account
 from priory.imap.session import Fetched, Session, Status
@@ -80,7 +80,7 @@ class Rounds:
             log("first look" if is_first else "numbered anew", folder=shown(look.folder), **about)
         for some in self._session.fetch(look.folder, look.uidvalidity, uids):
             if some:
-                read = prepare_many([each.raw for each in some], filter_.spec)
+                read = filter_.prepare_many([each.raw for each in some])
                 arrivals = [self._arrival(look, *each, filter_) for each in zip(some, read, strict=True)]
                 self._note(sightings.arrived(state, look.folder, arrivals, some[-1].uid + 1))
                 self._learn(look.folder, zip(some, read, strict=True), filter_)
@@ -95,7 +95,7 @@ class Rounds:
         for folder, entries in groupby(lessons, lambda entry: entry.folder):
             uidvalidity = self._store.state.marks[folder].uidvalidity
             for some in self._session.fetch(folder, uidvalidity, [entry.uid for entry in entries]):
-                read = prepare_many([each.raw for each in some], filter_.spec)
+                read = filter_.prepare_many([each.raw for each in some])
                 self._learn(folder, zip(some, read, strict=True), filter_)
 
     def _learn(self, folder: str, messages: Iterable[tuple[Fetched, Prepared]], filter_: Filter) -> None:
