@@ -141,7 +141,8 @@ def test_an_unknown_part_is_named_with_those_that_there_are():
     done = subprocess.run([sys.executable, bench.__file__, "fly"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert (
-        "unknown: fly; the parts are learn, check, one, lesson, open, growth, stages, functions, toolkit" in done.stderr
+        "unknown: fly; the parts are learn, check, one, lesson, load, open, growth, stages, functions, toolkit"
+        in done.stderr
     )
 
 
