@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from priory.autolearn import Autolearn
-from priory.autolearn import Autolearn
 from priory.config import ConfigError, load, load_serving, parse
 from priory.config.checking import checked
 from priory.config.serving import MOST, parse_serving
