@@ -1,22 +1,18 @@
 """The hot path takes no more instructions than when its counts were committed."""
 
 import json
-import os
-import shutil
 
 import pytest
 
 import counting
+import needed
 from instructions import COMMITTED, REFRESH, counted, differences, too_many
 
 
 @pytest.fixture
 def valgrind() -> None:
     """What counts the instructions; without it a test is skipped, but never in CI."""
-    if not shutil.which(counting.VALGRIND):
-        if os.environ.get("CI"):
-            pytest.fail("valgrind is not installed: in CI no test is skipped")
-        pytest.skip(counting.MISSING)
+    needed.program(counting.VALGRIND)
 
 
 def test_checking_and_learning_take_no_more_instructions_than_committed(valgrind):

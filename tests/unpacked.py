@@ -11,7 +11,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
+import needed
 
 BUILD = Path(__file__).parents[1] / "build"
 HOST = "mx.home.example"
@@ -22,10 +22,7 @@ def root_of(name: str, program: str) -> Path:
     root = BUILD / name / "root"
     if (root / program).exists() and os.geteuid() == 0:
         return root
-    reason = f"there is no {name} to be started as root: make {name}"
-    if os.environ.get("CI"):
-        pytest.fail(f"{reason}; in CI no test is skipped")
-    pytest.skip(reason)
+    return needed.missing(f"there is no {name} to be started as root (make {name})")
 
 
 def made_ready(root: Path, program: str, folder: Path) -> str:

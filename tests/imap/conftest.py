@@ -1,6 +1,5 @@
 """Real mail servers for all tests here, a mailbox of its own for each, and a filter that has learned."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import needed
 from mailbox_of import Mailbox
 from priory.demo import draw
 from priory.filter import Filter
@@ -28,12 +28,7 @@ service anvil {
 @pytest.fixture(scope="session")
 def can_run_dovecot() -> None:
     """Without Dovecot and openssl, or the right to start it, tests with a server are skipped, but never in CI."""
-    missing = [name for name in ("dovecot", "openssl") if not shutil.which(name)]
-    missing += [] if os.geteuid() == 0 else ["the right to start Dovecot"]
-    if missing and os.environ.get("CI"):
-        pytest.fail(f"no {', no '.join(missing)}: in CI no test is skipped")
-    if missing:
-        pytest.skip(f"no {', no '.join(missing)}")
+    needed.servers("dovecot", "openssl")
 
 
 @pytest.fixture(scope="session")

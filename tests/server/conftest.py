@@ -1,11 +1,11 @@
 """Mail, a filter that has learned some of it, and SpamAssassin's own client."""
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+import needed
 from priory.demo import Drawn, draw
 
 MAIL = list(draw(240, seed=4))
@@ -26,9 +26,4 @@ def home(lessons: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def spamc() -> str:
     """SpamAssassin's client; without it a test is skipped, but never in CI."""
-    found = shutil.which("spamc")
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("spamc is not installed: in CI no test is skipped")
-        pytest.skip("spamc is not installed")
-    return found
+    return needed.program("spamc")

@@ -1,11 +1,10 @@
 """People teach the filter by moving mail: a real Postfix, a real Dovecot, and a mail program's commands."""
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+import needed
 from priory.features import VERSION
 from priory.filter import Filter
 from priory.journal import Journal
@@ -19,12 +18,7 @@ SUBJECT = "Your parcel is waiting"
 @pytest.fixture(autouse=True)
 def _servers_are_here() -> None:
     """Without Postfix and Dovecot, or the right to start them, these tests are skipped, but never in CI."""
-    missing = [name for name in ("postfix", "dovecot", "spamc") if not shutil.which(name)]
-    missing += [] if os.geteuid() == 0 else ["the right to start them"]
-    if missing and os.environ.get("CI"):
-        pytest.fail(f"no {', no '.join(missing)}: in CI no test is skipped")
-    if missing:
-        pytest.skip(f"no {', no '.join(missing)}")
+    needed.servers("postfix", "dovecot", "spamc")
 
 
 def message(number: int) -> bytes:

@@ -2,7 +2,6 @@
 
 import email
 import os
-import shutil
 import signal
 import smtplib
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from test_http import metrics
 
+import needed
 from priory.autolearn import Autolearn
 from priory.demo import Drawn, draw
 from priory.filter import Filter, Options
@@ -22,11 +22,7 @@ from real_postfix import free_port, postfix
 @pytest.fixture(autouse=True)
 def _postfix_is_here() -> None:
     """Without Postfix, or the right to start it, these tests are skipped, but never in CI."""
-    if shutil.which("postfix") and os.geteuid() == 0:
-        return
-    if os.environ.get("CI"):
-        pytest.fail("there is no Postfix to be started as root: in CI no test is skipped")
-    pytest.skip("there is no Postfix to be started as root")
+    needed.servers("postfix")
 
 
 def sent(drawn: Drawn, number: int) -> bytes:

@@ -1,6 +1,5 @@
 """Mail that is forwarded to spam@ through a real Postfix teaches the filter what is attached to it."""
 
-import os
 import shutil
 import stat
 import threading
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import needed
 from command import priory
 from forwarded import apple_mail, thunderbird
 from priory.features import VERSION
@@ -45,11 +45,7 @@ exit "$(cat $$.status)"
 @pytest.fixture(autouse=True)
 def _postfix_is_here() -> None:
     """Without Postfix, or the right to start it, these tests are skipped, but never in CI."""
-    if shutil.which("postfix") and os.geteuid() == 0:
-        return
-    if os.environ.get("CI"):
-        pytest.fail("there is no Postfix to be started as root: in CI no test is skipped")
-    pytest.skip("there is no Postfix to be started as root")
+    needed.servers("postfix")
 
 
 @contextmanager

@@ -1,11 +1,11 @@
 """Sieve scripts in a real Dovecot: users file by the probability of spam, and Dovecot has mail marked."""
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+import needed
 from priory.demo import Drawn
 from priory.filter import Filter
 from priory.marking import marked
@@ -16,12 +16,7 @@ from real_dovecot import RECIPES, Dovecot, dovecot
 @pytest.fixture(autouse=True)
 def _dovecot_is_here() -> None:
     """Without Dovecot, or the right to start it, these tests are skipped, but never in CI."""
-    missing = [name for name in ("dovecot", "spamc", "sievec") if not shutil.which(name)]
-    missing += [] if os.geteuid() == 0 else ["the right to start them"]
-    if missing and os.environ.get("CI"):
-        pytest.fail(f"no {', no '.join(missing)}: in CI no test is skipped")
-    if missing:
-        pytest.skip(f"no {', no '.join(missing)}")
+    needed.servers("dovecot", "spamc", "sievec")
 
 
 def numbered(raw: bytes, number: int) -> bytes:

@@ -1,15 +1,14 @@
 """The unit that is shipped: systemd understands it, it is as closed as documented, and the daemon runs so."""
 
 import ctypes
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import needed
 from command import PRIORY
 from real_daemon import Daemon, request, wait_until
 
@@ -21,12 +20,7 @@ PR_SET_MDWE = 65  #: from Linux 6.3 on: memory that was written cannot become ex
 @pytest.fixture(scope="session")
 def systemd_analyze() -> str:
     """systemd's own judge; without it a test is skipped, but never in CI."""
-    found = shutil.which("systemd-analyze")
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("systemd-analyze is not installed: in CI no test is skipped")
-        pytest.skip("systemd-analyze is not installed")
-    return found
+    return needed.program("systemd-analyze")
 
 
 def test_systemd_finds_nothing_wrong_with_the_unit(systemd_analyze: str, tmp_path: Path):

@@ -1,7 +1,6 @@
 """Invented runs, reports of them, and a real Chromium that opens their pages and notes what it should not do."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from invented_runs import THREE_COSTS, drawn, drawn_of_three, run_of
 from opened_page import Opened
 from playwright.sync_api import Browser, sync_playwright
 
+import needed
 from priory.decision import Costs
 from priory.lab.interval import share
 from priory.lab.learning_curve import LearningCurve, Point
@@ -36,11 +36,7 @@ def three_classes() -> Report:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium; without it a test is skipped, but never in CI."""
-    program = shutil.which("chromium")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("chromium is not installed: in CI no test is skipped")
-        pytest.skip("chromium is not installed: apt-get install chromium")
+    program = needed.program("chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
         yield started
