@@ -218,7 +218,7 @@ def test_health_is_told_with_the_reason(home: Path, daemon: Daemon):
     (home / "journal.sqlite").rename(home / "elsewhere")
     status, said = health(daemon)
     assert (status, said["healthy"]) == (503, False)
-    assert "there is nothing in it" in str(said["reason"])
+    assert said["reason"] == f"there is no journal {home}/journal.sqlite."
     (home / "journal.sqlite").write_bytes(b"this is no journal")
     status, said = health(daemon)
     assert status == 503
