@@ -66,6 +66,7 @@ def test_what_is_asked_about_is_learned_after_the_answer(home: Path, certain: li
         daemon.wait_until(lambda: sum(counted(daemon).values()) == 4)
         expected = Counter(f"autolearned_total{{{drawn.label}}}" for drawn in certain[1:5])
         assert counted(daemon) == expected
+    assert "autolearning is on" in " ".join(priory("stats", home=home).stdout.decode().split())
     taken_back = priory("forget", "--auto", "--json", home=home)
     assert json.loads(taken_back.stdout) == {"forgotten": 4}
     assert automatic(home) == 0
