@@ -155,7 +155,7 @@ def test_every_setting_of_the_daemon_is_documented_with_its_default():
 def test_the_documented_configuration_is_one_and_names_everything():
     page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text()
     text = page.partition("```toml\n")[2].partition("```")[0]
-    options, serving, mailbox, errors = checked(text)
+    options, serving, mailbox, reporters, errors = checked(text)
     assert not errors
     assert options.costs == Options().costs
     assert options.spec.kinds == Spec().kinds | {"triple"}
@@ -167,6 +167,7 @@ def test_the_documented_configuration_is_one_and_names_everything():
         key: getattr(Serving(), key) for key in MOST if key != "workers"
     }
     assert serving.http == ("127.0.0.1:7358",)
+    assert reporters == set(named["report"]["senders"])
     assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}
     said = {"host": "", "user": "", "password_command": "", "port": 0, "junk": "", "watch": (), "move": False}
     assert replace(mailbox, **said) == Account("", "")
