@@ -48,11 +48,12 @@ def test_what_is_in_force_is_shown_in_words_and_for_programs(tmp_path: Path):
     shown = priory("config", "--check", home=tmp_path).stdout.decode()
     assert shown.startswith(f"{tmp_path}/priory.toml can be used:\n")
     assert "  so it says  unsure from 0.20, spam from 0.98\n" in shown
-    assert "spam is marked, or refused where that is cheapest (ham 1000, spam -1)\n" in shown
+    assert "spam is marked, or refused from 0.9989 (ham 1000, spam -1)\n" in shown
     assert "warning" not in shown
     figures = json.loads(priory("config", "--json", home=tmp_path).stdout)["in_force"]
     assert figures["costs"] == {"ham": {"spam": 10}, "spam": {"ham": 100}, "unsure": 2}
     assert figures["milter"]["reject"] == {"ham": 1000, "spam": -1}
+    assert figures["milter"]["thresholds"] == {"reject": pytest.approx(900 / 901)}
     assert figures["spamd"]["listen"] == [f"{tmp_path}/socket"]
 
 

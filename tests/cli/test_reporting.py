@@ -55,11 +55,19 @@ def test_it_is_the_message_that_lies_in_the_mailbox(home: Path):
         assert json.loads(done.stdout)["known"] == 1, program
 
 
-@pytest.mark.parametrize("sender", ["eve@mail.example", "", "MAILER-DAEMON", "eve@other.example", "@home.example"])
+@pytest.mark.parametrize("sender", ["eve@mail.example", "MAILER-DAEMON", "eve@other.example", "@home.example"])
 def test_what_strangers_send_is_dropped_and_not_returned(home: Path, sender: str):
     done = priory("report", "spam", f"--sender={sender}", home=home, stdin=thunderbird(ORIGINAL))
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.startswith(b"priory: dropped a report of somebody who may not report mail")
+    assert not (home / "journal.sqlite").exists()
+
+
+def test_what_nobody_has_sent_is_dropped_and_the_log_says_what_is_missing(home: Path):
+    for nobody in ([], ["--sender="]):
+        done = priory("report", "spam", *nobody, home=home, stdin=thunderbird(ORIGINAL))
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert b"--sender or SENDER must name the sender" in done.stderr
     assert not (home / "journal.sqlite").exists()
 
 

@@ -90,7 +90,11 @@ def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
     assert priory("merge", home, home=tmp_path).stdout == b"added 200, turned round 0, known already 0\n"
     assert json.loads(priory("merge", home, "--json", home=tmp_path).stdout)["known"] == 200
     assert json.loads(priory("stats", "--json", home=tmp_path).stdout)["lessons"] == figures["lessons"]
-    assert "thresholds" in priory("stats", home=home).stdout.decode()
+    assert "thresholds" in (shown := priory("stats", home=home).stdout.decode())
+    assert "autolearning" not in shown
+    (home / "priory.toml").write_text("[autolearn]\non = true\n")
+    shown = " ".join(priory("stats", home=home).stdout.decode().split())
+    assert "autolearning waits until 200 of each label are scored" in shown
 
 
 def test_ctrl_c_keeps_what_was_learned(tmp_path: Path):

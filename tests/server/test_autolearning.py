@@ -3,10 +3,12 @@
 import asyncio
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from test_http import metrics
 from test_mail_server import MailServer
 
 from command import priory
@@ -51,12 +53,20 @@ def automatic(home: Path) -> int:
         return sum(filter_.stats().automatic.values())
 
 
+def counted(daemon: Daemon) -> dict[str, float]:
+    return {name: n for name, n in metrics(daemon).items() if name.startswith("autolearned_")}
+
+
 def test_what_is_asked_about_is_learned_after_the_answer(home: Path, certain: list[Drawn]):
-    with serving(home, ON + "[serve]\nworkers = 2\n") as daemon:
+    with serving(home, ON + f"[serve]\nworkers = 2\n[http]\nlisten = '{home}/http'\n") as daemon:
         for n, verb in enumerate(("CHECK", "PROCESS", "HEADERS", "REPORT"), 1):
             daemon.ask(request(verb, certain[n].raw))
             daemon.wait_until(lambda n=n: automatic(home) == n)
         assert "]: autolearn label=" in daemon.log
+        daemon.wait_until(lambda: sum(counted(daemon).values()) == 4)
+        expected = Counter(f"autolearned_total{{{drawn.label}}}" for drawn in certain[1:5])
+        assert counted(daemon) == expected
+    assert "autolearning is on" in " ".join(priory("stats", home=home).stdout.decode().split())
     taken_back = priory("forget", "--auto", "--json", home=home)
     assert json.loads(taken_back.stdout) == {"forgotten": 4}
     assert automatic(home) == 0

@@ -1,5 +1,6 @@
 """People teach the filter by moving mail: a real Postfix, a real Dovecot, and a mail program's commands."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,8 @@ import needed
 from priory.features import VERSION
 from priory.filter import Filter
 from priory.journal import Journal
-from real_daemon import serving, wait_until
-from real_dovecot import dovecot
+from real_daemon import PATIENCE_S, serving, wait_until
+from real_dovecot import RECIPES, dovecot
 from real_postfix import free_port, postfix
 
 SUBJECT = "Your parcel is waiting"
@@ -80,3 +81,14 @@ def test_mail_is_learned_by_moving_it(home: Path, tmp_path: Path):
         assert "Error" not in store.log
     with Filter.open(home) as filter_:
         filter_.rebuild()
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "why"), [(10_485_761, b"it has more than 10485760 bytes"), (100, b"no answer from /run/priory/")]
+)
+def test_the_recipe_says_why_a_message_was_not_learned(n_bytes: int, why: bytes):
+    program = RECIPES / "dovecot" / "priory-learn"
+    raw = message(0).ljust(n_bytes, b" ")
+    done = subprocess.run([program, "spam", "bob"], input=raw, capture_output=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 75
+    assert done.stderr.startswith(b"priory-learn: a message was not learned as spam: " + why)

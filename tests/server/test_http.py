@@ -118,6 +118,7 @@ def asked(daemon: Daemon, mail: list[Drawn], spamc: str) -> Counter[str]:
     for what, outcome in (*lessons, ("forget", "unknown")):
         spamc_does("-L", what, raw=mail[5].raw)
         counted[f"lessons_total{{{outcome}}}"] += 1
+    daemon.ask(b"", is_end=True)  # who only looks whether the daemon is there is not refused anything
     daemon.ask(b"NONSENSE\r\n")
     daemon.ask(b"CHECK SPAMC/1.5\r\nContent-length: 50001\r\n\r\n")
     with mail_server(daemon) as server:
@@ -136,7 +137,7 @@ def asked(daemon: Daemon, mail: list[Drawn], spamc: str) -> Counter[str]:
             "check_seconds_count{milter}": 1,
             "refusals_total{spamd,malformed}": 1,
             "refusals_total{spamd,too_large}": 1,
-            "connections_total{spamd}": 4 + 4 + 5 + 2,
+            "connections_total{spamd}": 4 + 4 + 5 + 3,
             "connections_total{milter}": 1,
             "milter_actions_total{mark}": 1,
             "messages_unchecked_total{milter,authenticated}": 1,
@@ -233,7 +234,7 @@ def test_health_is_told_with_the_reason(home: Path, daemon: Daemon):
     (home / "journal.sqlite").rename(home / "elsewhere")
     status, said = health(daemon)
     assert (status, said["healthy"]) == (503, False)
-    assert "there is nothing in it" in str(said["reason"])
+    assert said["reason"] == f"there is no journal {home}/journal.sqlite."
     (home / "journal.sqlite").write_bytes(b"this is no journal")
     status, said = health(daemon)
     assert status == 503

@@ -11,9 +11,10 @@ import pytest
 from priory.demo import Drawn
 from priory.filter import Filter
 from priory.marking import fields
+from priory.server.actions import action
 from priory.server.connection import Connection
 from priory.server.counted import scoreboard
-from priory.server.milter import MOST_REMOVED, MilterConnection, action
+from priory.server.milter import MOST_REMOVED, MilterConnection
 from priory.server.options import Policy
 from priory.wire.milter import packet
 from real_daemon import Daemon, connected, serving, wait_until

@@ -28,7 +28,7 @@ smtpd_recipient_restrictions = check_recipient_access inline:{{ ham@home.example
 """
 MASTER = """
 priory-report unix - n n - 2 pipe
-  flags=q user=mail argv={program} report ${{user}} --sender=${{sender}}
+  flags=qu user=mail argv={program} report ${{user}} --sender=${{sender}}
 """
 #: Postfix runs no program as root, and other accounts may not be let into the folder in which Python is. So its program
 #: leaves word, and the test does what it says.
@@ -122,7 +122,7 @@ def test_mail_is_learned_by_forwarding_it(home: Path, tmp_path: Path):
         assert b"no message is attached: forward it as an attachment" in b" ".join(returned.split())
         assert b"eve@mail.example" not in returned
 
-        server.send(apple_mail(parcel(2), parcel(3)), to="spam@home.example", sender="bob@home.example")
+        server.send(apple_mail(parcel(2), parcel(3)), to="Spam@home.example", sender="bob@home.example")
         wait_until(lambda: len(reported(home)) == 3, lambda: server.log)
         with pytest.raises(Exception, match="Access denied"):  # who has not logged in
             server.send(apple_mail(parcel(2)), to="ham@home.example", sender="bob@home.example")

@@ -122,10 +122,10 @@ def stats(home: Home = HOME, as_json: Json = False) -> None:
     `priory stats --json`
     """
     with opened(home) as filter_:
-        figures = filter_.stats()
+        figures, autolearn = filter_.stats(), filter_.options.autolearn
     if as_json:
         print(json.dumps({"home": str(home), **figures.as_dict()}))  # noqa: T201
         return
     from priory.cli.show import show_stats  # noqa: PLC0415
 
-    show_stats(figures, home)
+    show_stats(figures, home, autolearn)

@@ -70,6 +70,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
     from priory.config.serving import MOST  # noqa: PLC0415
     from priory.decision import thresholds  # noqa: PLC0415
     from priory.features import KINDS  # noqa: PLC0415
+    from priory.server.actions import begins  # noqa: PLC0415
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
     rows = {
@@ -91,6 +92,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
             "listen": serving.milter,
             "reject": policy.reject,
             "quarantine": policy.quarantine,
+            "thresholds": begins(policy, costs),
             "check_authenticated": policy.checks_authenticated,
         },
         "http": {"listen": serving.http},
@@ -131,8 +133,9 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
     mistakes = [f"{true} called {said} {cost:g}" for said in now["labels"] for true, cost in costs[said].items()]
     off = [kind for kind, is_on in now["features"].items() if not is_on]
     actions = [
-        f"{done} where that is cheapest ({', '.join(f'{label} {cost:g}' for label, cost in milter[key].items())})"
-        for key, done in (("reject", "refused"), ("quarantine", "held"))
+        f"{done} {_where(key, milter['thresholds'])} "
+        f"({', '.join(f'{label} {cost:g}' for label, cost in milter[key].items())})"
+        for key, done in (("quarantine", "held"), ("reject", "refused"))
         if milter[key] is not None
     ]
     mail = "mail of all" if milter["check_authenticated"] else "mail of all but who has logged in"
@@ -155,6 +158,15 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "http": f"on {', '.join(now['http']['listen'])}" if now["http"]["listen"] else "off",
         "imap": _mailbox_in_words(now["imap"]) if now["imap"] else "off",
     }
+
+
+def _where(action: str, thresholds: dict[str, float] | None) -> str:
+    """When spam is not only marked: beyond a probability, if that is all it depends on."""
+    from priory.verdict import digits  # noqa: PLC0415
+
+    if thresholds is None:
+        return "where that is cheapest"
+    return f"from {digits(thresholds[action])}" if action in thresholds else "never"
 
 
 def _mailbox_in_words(now: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ def report(
 
     `priory report spam --sender ann@mail.example < forwarded.eml`
 
-    In Postfix's master.cf: `flags=q user=priory argv=/usr/local/bin/priory report ${user} --sender=${sender}`
+    In Postfix's master.cf: `flags=qu user=priory argv=/usr/local/bin/priory report ${user} --sender=${sender}`
     """
     try:
         done = _learned(label, sender.lower(), home, _read())
@@ -96,6 +96,8 @@ def _refuse_stranger(sender: str, home: Path) -> None:
         reporters = load_reporters(path)
     if not reporters:
         raise Problem(f"nobody may report mail: name senders under [report] in {path}")
+    if not sender:
+        raise _Answered(DROP, "dropped a report of nobody: --sender or SENDER must name the sender of the envelope")
     if not may_report(sender, reporters):
         raise _Answered(DROP, "dropped a report of somebody who may not report mail: [report] does not name the sender")
 

@@ -10,9 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from priory.autolearn import is_ready
 from priory.verdict import digits, printable, steps
 
 if TYPE_CHECKING:
+    from priory.autolearn import Autolearn
     from priory.explanation import Coloured, Explanation
     from priory.filter import Stats
     from priory.verdict import Evidence, Verdict
@@ -126,13 +128,16 @@ def _coloured(section: "Coloured") -> Text:
     return Text("\n").join([*lines[:_MOST_LINES], Text(f"… {len(lines) - _MOST_LINES} more lines", "dim")])
 
 
-def show_stats(stats: "Stats", home: Path) -> None:
-    """Print what a filter knows."""
+def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None") -> None:
+    """Print what a filter knows, and whether it learns by itself."""
     table = Table.grid(padding=(0, 2))
     table.add_row("home", Text(str(home)))
     for label, n in stats.lessons.items():
         by_itself = f", {stats.automatic[label]:,} automatically" if stats.automatic[label] else ""
         table.add_row(f"{label} learned", f"{n:,}, of which {stats.scored[label]:,} scored for calibration{by_itself}")
+    if autolearn is not None:
+        waits = f"waits until {autolearn.after:,} of each label are scored"
+        table.add_row("autolearning", "is on" if is_ready(autolearn, list(stats.scored.values())) else waits)
     for label, line in stats.calibration.items():
         table.add_row(f"log-odds of {label}", f"{line.slope:.3f} · score {line.intercept:+.3f}")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")

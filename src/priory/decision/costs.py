@@ -69,15 +69,25 @@ def thresholds(costs: Costs) -> Mapping[str, float]:
     if len(costs.labels) != 2:
         return {}
     first, second = costs.labels
-    lines = [(row[0], row[1] - row[0]) for row in costs.matrix] + [(costs.unsure, 0)]
-    crossings = {_crossing(one, two) for one, two in combinations(lines, 2)}
-    edges = sorted({0, 1} | {p for p in crossings if 0 < p < 1})
     begins: dict[str, float] = {}
-    for begin, end in pairwise(edges):
+    for begin, end in pairwise(edges([*costs.matrix, (costs.unsure, costs.unsure)])):
         middle = (begin + end) / 2
         begins.setdefault(decide([1 - middle, middle], costs), begin)
     begins.setdefault(second, 1)
     return {said: begin for said, begin in begins.items() if said != first}
+
+
+def edges(rows: Sequence[Sequence[float]], begin: float = 0) -> list[float]:
+    """Return the probabilities of the second of two labels, up to 1, between which the order of the costs is the same.
+
+    Each row is what something costs if the first label is true, and if the second is.
+
+    >>> edges([(0, 10), (100, 0), (4, 4)])
+    [0, 0.4, 0.9090909090909091, 0.96, 1]
+    """
+    lines = [(row[0], row[1] - row[0]) for row in rows]
+    crossings = {_crossing(one, two) for one, two in combinations(lines, 2)}
+    return sorted({begin, 1} | {p for p in crossings if begin < p < 1})
 
 
 def _crossing(one: tuple[float, float], two: tuple[float, float]) -> float:

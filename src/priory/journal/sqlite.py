@@ -115,6 +115,8 @@ class Journal:
     @classmethod
     def open_to_read(cls, path: Path, features_version: int) -> Self:
         """Open a journal that is there and change nothing about it, also where this account may only read."""
+        if not path.exists():
+            raise JournalError(f"there is no journal {path}.")
         if not path.is_file() or not path.stat().st_size:
             raise JournalError(f"{path} is not a Priory journal: there is nothing in it.")
         file = in_use.enter(path, _refuse_foreign)

@@ -56,7 +56,10 @@ def report(verdict: Verdict, rating: Rating) -> str:
         return "\n".join([*lines, printable(verdict.reason), ""])
     every = verdict.evidence
     lines += ["", f"{verdict.prior:+8.3f}  prior"]
-    lines += [f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} features" for kind in by_kind(every)]
+    lines += [
+        f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} feature{'s' * (kind.n_features != 1)}"
+        for kind in by_kind(every)
+    ]
     lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}", "", "The weightiest of it:"]
     lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable(every)[:_MOST_EVIDENCE]]
     return "\n".join([*lines, ""])

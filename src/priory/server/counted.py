@@ -55,5 +55,7 @@ def scoreboard() -> Scoreboard:
 
 
 def know(board: Scoreboard, labels: Iterable[str]) -> None:
-    """Have a scoreboard count messages that are said to be of these labels."""
-    board.allot(("checked", protocol, label) for label in (*labels, UNSURE) for protocol in PROTOCOLS)
+    """Have a scoreboard count messages that are said to be of these labels, or learned as such automatically."""
+    known = tuple(labels)
+    board.allot(("autolearned", label) for label in known)
+    board.allot(("checked", protocol, label) for label in (*known, UNSURE) for protocol in PROTOCOLS)

@@ -27,10 +27,17 @@ class Learner:
     just had it gets it again.
     """
 
-    def __init__(self, home: Path, options: Options, idle_s: float = IDLE_S) -> None:
+    def __init__(
+        self,
+        home: Path,
+        options: Options,
+        idle_s: float = IDLE_S,
+        autolearned: Callable[[str], None] = lambda _label: None,
+    ) -> None:
         self._home = home
         self._options = options
         self._idle_s = idle_s
+        self._autolearned = autolearned
         self._thread = ThreadPoolExecutor(1)
         self._filter: Filter | None = None  # the thread's alone
         self._last_told: float | None = None  # None if nothing has been told since it rested
@@ -44,7 +51,9 @@ class Learner:
     def offer(self, message: Prepared, label: str) -> None:
         """Learn a message automatically, if there is nothing else to do: who taught something comes first."""
         if not self._n_waiting and time.monotonic() >= self._paused_until.get(label, 0.0):
-            self._begin(partial(self._autolearn, message, label))
+            self._begin(partial(self._autolearn, message, label)).add_done_callback(
+                lambda done: self._autolearned(label) if done.result() == "learned" else None
+            )
 
     def _begin(self, act: Callable[[], Done]) -> "asyncio.Future[Done]":
         self._last_told = time.monotonic()
@@ -72,7 +81,7 @@ class Learner:
         with turn(self._home):
             return tell(request, filter_)
 
-    def _autolearn(self, message: Prepared, label: str) -> None:
+    def _autolearn(self, message: Prepared, label: str) -> str:
         """Learn a message if that is possible; if there may be no more of its label, or something is wrong, pause."""
         try:
             outcome = self._opened().autolearn(message, label)
@@ -83,6 +92,7 @@ class Learner:
             log("autolearn", label=label)
         if outcome in {"early", "full", "failed"}:
             self._paused_until[label] = time.monotonic() + PAUSE_S
+        return outcome
 
     def _opened(self) -> Filter:
         if self._filter is None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from priory.filter import Filter, Prepared
 from priory.marking import OURS, fields
-from priory.points import spam_label
+from priory.server.actions import action
 from priory.server.connection import DRAIN_S, Connection, Stage, log_error
 from priory.server.counted import CHECK_TIMES
 from priory.server.log import log
@@ -22,17 +22,6 @@ UNCHECKED: Final = [("X-Priory-Verdict", "unchecked")]
 #: Forged fields that are removed. For each a server may read all headers: 20,000 kept a Postfix busy for 90 seconds.
 MOST_REMOVED: Final = 500
 _PATIENCE_S: Final = 3600.0  # a mail server keeps a connection as long as somebody talks to it
-
-
-def action(policy: Policy, verdict: Verdict) -> str:
-    """Return what is cheapest for a message: if it is spam, to *mark*, *quarantine* or *reject* it; else to mark it."""
-    if verdict.label != spam_label(verdict.claims):
-        return "mark"
-    costs = {"mark": verdict.expected_costs[verdict.label]}
-    for name, given in (("quarantine", policy.quarantine), ("reject", policy.reject)):
-        if given is not None:
-            costs[name] = sum(claim.probability * given[label] for label, claim in verdict.claims.items())
-    return min(costs, key=lambda name: costs[name])
 
 
 class MilterConnection(Connection):

@@ -46,7 +46,10 @@ class SpamdConnection(Connection):
             try:
                 request = self._incoming.finish()
             except Refused as refused:
-                self._refuse(refused)
+                if self._incoming.has_begun:
+                    self._refuse(refused)
+                else:  # somebody has looked whether we are here
+                    self._dismiss(refused)
                 return False
             self._answer(request)
         return True
@@ -108,11 +111,14 @@ class SpamdConnection(Connection):
         self._refuse(error)
 
     def _refuse(self, refused: Refused) -> None:
-        """Say why, and give the client time to read it: to close while it sends would throw away what it was told."""
         self._tally.add(("refused", "spamd", REASONS.get(refused.status, "error")))
+        self._dismiss(refused)
+        log("refused", why=repr(str(refused)))
+
+    def _dismiss(self, refused: Refused) -> None:
+        """Say why, and give the client time to read it: to close while it sends would throw away what it was told."""
         self._reach(Stage.LINGERING)
         self._write(refused.answer)
         self._write_eof()
         if self._is_heard_out:
             self._close()
-        log("refused", why=repr(str(refused)))

@@ -63,7 +63,9 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
 class _Worker:
     def __init__(self, filter_: Filter, serving: Serving, listeners: Mapping[socket.socket, str], tally: Tally) -> None:
         self._filter = filter_
-        self._learner = Learner(filter_.home, filter_.options)
+        self._learner = Learner(
+            filter_.home, filter_.options, autolearned=lambda label: tally.add(("autolearned", label))
+        )
         self._serving = serving
         self._listeners = listeners
         self._tally = tally

@@ -96,6 +96,11 @@ class Incoming:
         self._n_fields = 0
         self._is_body = False
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything has come."""
+        return self._request is not None or bool(self._unread)
+
     def receive(self, data: bytes) -> Request | None:
         """Take what the client has sent; return the request when it is complete. Raises Refused."""
         self._unread += data
@@ -109,7 +114,7 @@ class Incoming:
     def finish(self) -> Request:
         """Return the request, which ends here, as the client sends no more. Raises Refused if it is not complete."""
         if not self._is_body:
-            raise Refused.bad("(EOF during headers)" if self._request or self._unread else "(closed before headers)")
+            raise Refused.bad("(EOF during headers)" if self.has_begun else "(closed before headers)")
         assert self._request is not None
         if self._request.length is not None:
             expected, got = self._request.length, len(self._unread)

@@ -22,6 +22,7 @@ COUNTERS: Final = (
     ("actions", "milter_actions", "What mail servers were told to do with messages.", ("action",)),
     ("requests", "requests", "Requests of SpamAssassin's clients, and of our own.", ("verb",)),
     ("lessons", "lessons", "Lessons told to the daemon, by what became of them.", ("outcome",)),
+    ("autolearned", "autolearned", "Messages learned automatically.", ("label",)),
     ("refused", "refusals", "Requests that were not done, and connections that were ended.", ("protocol", "reason")),
     ("errors", "errors", "Errors inside the daemon; each is in its log.", ("where",)),
     ("bytes", "received_bytes", "Bytes of the messages received.", ("protocol",)),
