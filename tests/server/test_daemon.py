@@ -4,13 +4,14 @@ import fcntl
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import struct
 import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -338,6 +339,16 @@ def test_what_is_told_is_learned_while_somebody_has_locked_the_home(home: Path, 
             assert b"DidSet: local" in answer
     finally:
         os.close(folder)
+
+
+def test_who_teaches_while_another_process_writes_for_long_is_told_to_try_again(home: Path, mail: list[Drawn]):
+    lesson = request("TELL", mail[0].raw, "Message-class: ham", "Set: local")
+    with serving(home) as daemon:
+        with closing(sqlite3.connect(home / "journal.sqlite", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert daemon.ask(lesson).startswith(b"SPAMD/1.0 75 Temporary failure: another process is writing")
+        assert b"DidSet: local" in daemon.ask(lesson)
+        assert daemon.n_logged("error") == 0
 
 
 def test_a_client_that_sends_no_more_is_refused_and_gone(home: Path):

@@ -159,7 +159,7 @@ def test_spam_is_refused_or_held_where_that_is_cheaper(home: Path, mail: list[Dr
             assert bool(inserted(answer)) == ("y" not in names)
     with serving(home, CONFIG + "reject = { ham = 0, spam = -1 }\n") as daemon, mail_server(daemon) as server:
         ((_, refusal),) = server.deliver(mail[said.index("spam")].raw)
-    assert refusal.startswith(b"550 5.7.1 taken for spam with probability 0.")
+    assert refusal.startswith(b"550 5.7.1 this looks like spam; ")
 
 
 def test_the_cheapest_action_follows_the_costs(home: Path, mail: list[Drawn]):

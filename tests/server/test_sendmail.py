@@ -50,4 +50,4 @@ def test_spam_is_refused_while_it_is_sent(home: Path, mail: list[Drawn], tmp_pat
     ):
         server.send(sent(spam.raw))
     assert refused.value.smtp_code == 550
-    assert b"taken for spam with probability" in refused.value.smtp_error
+    assert b"this looks like spam" in refused.value.smtp_error

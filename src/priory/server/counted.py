@@ -8,7 +8,7 @@ from typing import Final
 
 from priory.decision import UNSURE
 from priory.server.scoreboard import Durations, Key, Scoreboard
-from priory.wire.spamd import EX_PROTOCOL, EX_SOFTWARE, EX_TIMEOUT, EX_TOOBIG, EX_UNAVAILABLE, VERBS
+from priory.wire.spamd import EX_PROTOCOL, EX_SOFTWARE, EX_TEMPFAIL, EX_TIMEOUT, EX_TOOBIG, EX_UNAVAILABLE, VERBS
 
 PROTOCOLS: Final = ("spamd", "milter")
 WORKER, HTTP = "worker", "http"
@@ -22,6 +22,7 @@ REASONS: Final = {
     EX_TIMEOUT: "timeout",
     EX_UNAVAILABLE: "unavailable",
     EX_SOFTWARE: "error",
+    EX_TEMPFAIL: "busy",
 }
 CHECK_TIMES: Final = {protocol: Durations("check_seconds", protocol) for protocol in PROTOCOLS}
 LESSON_TIMES: Final = Durations("lesson_seconds")
@@ -57,5 +58,5 @@ def scoreboard() -> Scoreboard:
 def know(board: Scoreboard, labels: Iterable[str]) -> None:
     """Have a scoreboard count messages that are said to be of these labels, or learned as such automatically."""
     known = tuple(labels)
-    board.allot(("autolearned", label) for label in known)
     board.allot(("checked", protocol, label) for label in (*known, UNSURE) for protocol in PROTOCOLS)
+    board.allot(("autolearned", label) for label in known)

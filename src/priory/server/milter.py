@@ -132,12 +132,11 @@ class MilterConnection(Connection):
     def _done(self, verdict: Verdict) -> tuple[str, bytes]:
         """Return what is done with a message, and how the server is told."""
         what = action(self._policy, verdict)
-        probability = digits(verdict.probability)
         if what == "reject":
-            return what, rejected(f"taken for spam with probability {probability}")
+            return what, rejected("this looks like spam; if it is none, please tell the postmaster")
         marks = self._milter.inserted(fields(verdict))
         if what == "quarantine":
-            marks += self._milter.quarantined(f"priory: {verdict.label} with probability {probability}")
+            marks += self._milter.quarantined(f"priory: {verdict.label} with probability {digits(verdict.probability)}")
         return what, marks + CONTINUE
 
 

@@ -114,9 +114,9 @@ class Scoreboard:
         return Tally(self._cells[slot * CELLS : (slot + 1) * CELLS], _Places(self._places))
 
     def total(self, key: Key) -> int:
-        """Return what all processes together have counted."""
-        place = self._places[key]
-        return sum(self._cells[place : self._cells[_USED] * CELLS : CELLS])
+        """Return what all processes together have counted; nothing where a key has no place."""
+        place = self._places.get(key)
+        return 0 if place is None else sum(self._cells[place : self._cells[_USED] * CELLS : CELLS])
 
     def keys(self, name: str) -> list[Key]:
         """Return all keys that begin so."""

@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
+from priory.journal import JournalBusyError
 from priory.server.connection import Connection, Stage, log_error
 from priory.server.counted import CHECK_TIMES, LESSON_TIMES, REASONS
 from priory.server.log import log
 from priory.server.scoreboard import Tally
-from priory.wire.spamd import EX_SOFTWARE, EX_TIMEOUT, RATING_VERBS, Incoming, Refused, Request
+from priory.wire.spamd import EX_SOFTWARE, EX_TEMPFAIL, EX_TIMEOUT, RATING_VERBS, Incoming, Refused, Request
 
 #: What answers a request: now, or later where that takes longer.
 Answering: TypeAlias = Callable[[Request], "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]"]
@@ -102,6 +103,10 @@ class SpamdConnection(Connection):
             tally.time(LESSON_TIMES, seconds)
 
     def _fail(self, request: Request, error: Exception) -> None:
+        if isinstance(error, JournalBusyError):
+            error = Refused(
+                EX_TEMPFAIL, "Temporary failure: another process is writing to the journal; try again later"
+            )
         if not isinstance(error, Refused):
             log_error(error, verb=request.verb, bytes=len(request.body))
             self._tally.add(("errors", "lesson" if request.verb == "TELL" else "check"))
