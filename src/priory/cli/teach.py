@@ -69,6 +69,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
 def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
     from priory.cli.mail import read_mail  # noqa: PLC0415
     from priory.corpus import read_index  # noqa: PLC0415
+    from priory.imap.options import SCHEME  # noqa: PLC0415
 
     labels = filter_.options.labels
     if index is not None:
@@ -79,6 +80,8 @@ def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
         raise Problem("learn needs a label and at least one path, for example: priory learn spam ~/Maildir/.Junk")
     if what[0] not in labels:
         raise Problem(f"unknown label {what[0]!r}; this filter knows {', '.join(labels)}")
+    if SCHEME in what[1:]:
+        raise Problem(f"{SCHEME} alone has Junk in it, too; name the folders to learn, such as {SCHEME}INBOX")
     return read_mail(what[1:], what[0], filter_.home)
 
 
@@ -175,7 +178,7 @@ def forget(
     done = Counter({"forgotten": 0, "unknown": 0})
     others: set[str] = set()
     with opened(home) as filter_:
-        for message in _messages_or_digests(what):
+        for message in _messages_or_digests(what, home):
             is_forgotten = filter_.forget(message, user) is not None
             done["forgotten" if is_forgotten else "unknown"] += 1
             others.update([] if is_forgotten else filter_.taught_by(message))
@@ -196,14 +199,14 @@ def _forget_automatic(home: Path, as_json: bool) -> None:
     print(json.dumps({"forgotten": n}) if as_json else f"forgot {n:,} that were learned automatically")  # noqa: T201
 
 
-def _messages_or_digests(what: list[str]) -> Iterator[bytes]:
-    from priory.corpus import read  # noqa: PLC0415
+def _messages_or_digests(what: list[str], home: Path) -> Iterator[bytes]:
+    from priory.cli.mail import read_mail  # noqa: PLC0415
 
     for each in what:
         if len(each) == 64 and not Path(each).exists() and all(c in "0123456789abcdef" for c in each.lower()):
             yield bytes.fromhex(each)
         else:
-            yield from (message.raw for message in read([each], ""))
+            yield from (message.raw for message in read_mail([each], "", home))
 
 
 def rebuild(home: Home = HOME) -> None:
