@@ -4,10 +4,10 @@ import json
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from priory.bulk import Lesson
     from priory.corpus import Corpus
     from priory.filter import Filter
+
+_TOLD_TOGETHER: Final = 16  #: lessons
 
 
 def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -99,9 +101,9 @@ def _learn_all(
         read_ahead(corpus, filter_.spec, jobs) as lessons,  # before the bar, which starts a thread
         bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,
     ):
-        for group in filter_.learn_many(_until(_known_labels(lessons, filter_), stopped, broken), user):
+        wanted = _told(_until(_known_labels(lessons, filter_), stopped, broken), progressed)
+        for group in filter_.learn_many(wanted, user):
             done.update(learned.outcome for learned in group)
-            progressed(len(group))
     return dict(done), bool(stopped), broken[0] if broken else None
 
 
@@ -123,6 +125,23 @@ def _until(lessons: "Iterator[Lesson]", stopped: list[int], broken: list[Problem
                 yield lesson
     except Problem as problem:
         broken.append(problem)
+
+
+def _told(lessons: "Iterator[Lesson]", progressed: Callable[[int], object]) -> "Iterator[Lesson]":
+    """Tell of some lessons after the other as they are read: over a slow line a group of them may take minutes.
+
+    >>> lessons = _told(iter(range(35)), print)
+    >>> n = sum(1 for _ in lessons)
+    16
+    16
+    3
+    """
+    n = 0
+    for n, lesson in enumerate(lessons, 1):
+        yield lesson
+        if n % _TOLD_TOGETHER == 0:
+            progressed(_TOLD_TOGETHER)
+    progressed(n % _TOLD_TOGETHER)
 
 
 @contextmanager
