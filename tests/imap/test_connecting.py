@@ -144,8 +144,10 @@ def test_a_state_that_is_damaged_or_of_another_version_is_named_with_the_remedy(
 
 def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):
     result = priory("imap", home=tmp_path)
-    said = f"priory: {tmp_path}/priory.toml names no mailbox: put host, user and password_command below [imap]\n"
-    assert result.stderr.decode() == said
+    assert result.stderr.decode() == (
+        f"priory: {tmp_path}/priory.toml names no mailbox: put host, user and password_command or password_file below "
+        "[imap]\n"
+    )
 
 
 def test_only_one_at_a_time_is_at_work_in_a_home(mailbox: Mailbox):
