@@ -46,6 +46,11 @@ def test_a_mailbox_is_read(tmp_path: Path):
         ("[imap]\nuser = 'u'", "[imap] host is missing"),
         ("[imap]\nhost = 'h'\nuser = 'u'", "[imap] needs either password_command or password_file"),
         (f"{LEAST}password_file = 'x'", "[imap] needs either password_command or password_file"),
+        (
+            LEAST.replace("mail.example", "imaps://mail.example"),
+            "[imap] host must be the name of the server alone, not 'imaps://mail.example'; its port goes into port",
+        ),
+        (LEAST.replace("mail.example", "mail.example:993"), "not 'mail.example:993'; its port goes into port"),
         (f"{LEAST}hots = 'x'", "[imap] unknown key 'hots'; did you mean 'host'?"),
         (f"{LEAST}port = 0", "[imap] port must be a whole number from 1 to 65535, not 0"),
         (f"{LEAST}poll = 1800", "[imap] poll must be a whole number from 1 to 1740, not 1800"),

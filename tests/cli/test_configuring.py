@@ -1,6 +1,7 @@
 """`priory config`: what is in force, all errors, and what can hardly be meant."""
 
 import json
+import shutil
 import socket
 from pathlib import Path
 
@@ -104,11 +105,12 @@ def test_all_errors_are_named_with_their_lines(tmp_path: Path):
         ("labels = ['ham', 'spam']\n[features]\n" + "X", "2: [features] are all switched off"),
     ],
 )
-def test_what_can_hardly_be_meant_is_warned_of(text: str, said: str, home: Path):
-    kinds = json.loads(priory("config", "--json", home=home).stdout)["in_force"]["features"]
+def test_what_can_hardly_be_meant_is_warned_of(text: str, said: str, home: Path, tmp_path: Path):
+    shutil.copy(home / "journal.sqlite", tmp_path)  # others use the home
+    kinds = json.loads(priory("config", "--json", home=tmp_path).stdout)["in_force"]["features"]
     off = "\n".join(f"{kind} = false" for kind in kinds)
-    (warning,) = warnings(text.replace("X", off), home)
-    assert warning.startswith(said.replace("HOME", str(home)))
+    (warning,) = warnings(text.replace("X", off), tmp_path)
+    assert warning.startswith(said.replace("HOME", str(tmp_path)))
 
 
 def test_lessons_of_a_label_that_is_not_named_are_warned_of(tmp_path: Path):

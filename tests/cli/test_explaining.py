@@ -74,3 +74,16 @@ def test_explain_wants_one_message(inbox: Path, home: Path):
     result = priory("explain", inbox / "unseen", home=home)
     assert result.returncode == 1
     assert "holds more than one message; name one, such as" in result.stderr.decode()
+
+
+def test_one_message_of_an_mbox_is_explained_by_the_name_that_is_proposed(inbox: Path, home: Path, tmp_path: Path):
+    mbox = tmp_path / "old.mbox"
+    ham, spam = (next((inbox / "unseen" / label).iterdir()).read_bytes() for label in ("ham", "spam"))
+    mbox.write_bytes(b"".join(b"From ann Thu Jan  1 00:00:00 2026\n" + raw + b"\n\n" for raw in (ham, spam)))
+    proposed = re.search(r"such as (\S+),", priory("explain", mbox, home=home).stderr.decode())[1]
+    checked = [json.loads(line) for line in priory("check", mbox, "--json", home=home).stdout.splitlines()]
+    explained = [
+        json.loads(priory("explain", path, "--json", home=home).stdout) for path in (proposed, checked[1]["source"])
+    ]
+    assert [each["probability"] for each in explained] == [each["probability"] for each in checked]
+    assert priory("explain", f"{mbox}:3", home=home).stderr.decode() == f"priory: {mbox} has no message {mbox}:3\n"

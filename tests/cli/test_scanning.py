@@ -107,6 +107,11 @@ def test_what_headers_say_of_an_earlier_verdict_is_compared(judged: dict[str, li
         "box.mbox:1": ("unsure", "otherwise"),
     }
     assert b"  1 of 3 would be marked otherwise\n" in priory("scan", tmp_path, home=home).stdout
+    (tmp_path / "Junk").mkdir()
+    (tmp_path / "same").rename(tmp_path / "Junk" / "same")
+    shown = priory("scan", tmp_path / "Junk", "--most", 1, home=home).stdout.decode()
+    assert "would not be in Junk: 1 ham\n" in shown
+    assert "→" not in shown
 
 
 def test_long_lists_are_cut(judged: dict[str, list[Path]], home: Path, tmp_path: Path):

@@ -59,6 +59,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(tls: str, options: tup
 def test_a_certificate_for_another_name_is_refused(mailbox: Mailbox, certificate: Path):
     said = refused(mailbox, tls="implicit", host="localhost", port=mailbox.server.imaps, ca_file=str(certificate))
     assert "is not trusted: Hostname mismatch" in said
+    assert said.endswith("for 'localhost'. Check host: it must be a name that the certificate has.")
 
 
 def test_a_port_without_tls_is_told_as_that(mailbox: Mailbox, plain_mailbox: Mailbox):
@@ -101,8 +102,9 @@ def _goes_away(listening: socket.socket, last_words: bytes) -> None:
 
 
 def test_a_server_that_is_not_there_is_an_error_for_cron(mailbox: Mailbox):
-    said = refused(mailbox, "--once", port=free_port())
-    assert said == "127.0.0.1: Connection refused; nothing is lost, the next time goes on from here"
+    port = free_port()
+    said = refused(mailbox, "--once", port=port)
+    assert said == f"127.0.0.1:{port}: Connection refused; nothing is lost, the next time goes on from here"
 
 
 def test_folders_that_are_not_there_are_named_with_those_that_are(mailbox: Mailbox):
@@ -142,8 +144,10 @@ def test_a_state_that_is_damaged_or_of_another_version_is_named_with_the_remedy(
 
 def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):
     result = priory("imap", home=tmp_path)
-    said = f"priory: {tmp_path}/priory.toml names no mailbox: put host, user and password_command below [imap]\n"
-    assert result.stderr.decode() == said
+    assert result.stderr.decode() == (
+        f"priory: {tmp_path}/priory.toml names no mailbox: put host, user and password_command or password_file below "
+        "[imap]\n"
+    )
 
 
 def test_only_one_at_a_time_is_at_work_in_a_home(mailbox: Mailbox):

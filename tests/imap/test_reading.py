@@ -53,8 +53,25 @@ def test_folders_on_a_server_can_be_learned_and_checked(filled: Mailbox):
     assert [line.split()[-1] for line in checked] == ["imap:INBOX:1", "imap:INBOX:2", "imap:Junk:1", "imap:Junk:2"]
 
 
-@pytest.mark.parametrize("command", [("scan",), ("check",), ("learn", "ham")])
+def test_one_message_on_a_server_is_named_as_check_names_it(filled: Mailbox):
+    assert priory("check", "imap:Junk:2", home=filled.home).stdout.split()[-1] == b"imap:Junk:2"
+    assert json.loads(priory("explain", "imap:Junk:2", "--json", home=filled.home).stdout)["label"] == "ham"
+    assert priory("learn", "ham", "imap:Junk:2", home=filled.home).returncode == 0
+    assert filled.learned() == [("ham", "imap:Junk:2")]
+    assert priory("forget", "imap:Junk", home=filled.home).stdout == b"forgot 1, never learned 1\n"
+    assert filled.learned() == []
+    assert priory("check", "imap:Junk:9", home=filled.home).stderr == b"priory: 'Junk' has no message 9\n"
+
+
+def test_all_folders_at_once_are_not_learned_as_junk_is_among_them(filled: Mailbox):
+    result = priory("learn", "ham", "imap:", home=filled.home)
+    assert result.returncode == 1
+    assert "imap: alone has Junk in it, too; name the folders to learn" in result.stderr.decode()
+    assert filled.learned() == []
+
+
+@pytest.mark.parametrize("command", [("scan",), ("check",), ("learn", "ham"), ("forget",), ("explain",)])
 def test_a_folder_that_is_not_there_is_one_line(command: tuple[str, ...], filled: Mailbox):
     result = priory(*command, "imap:Rubbish", home=filled.home)
     assert result.returncode == 1
-    assert result.stderr.decode() == "priory: 127.0.0.1 has no folder 'Rubbish'\n"
+    assert result.stderr.decode() == "priory: 127.0.0.1 has no folder 'Rubbish'. There are INBOX, Junk, Trash\n"

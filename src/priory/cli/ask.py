@@ -82,7 +82,7 @@ def explain(
 
     `priory explain --html why.html message.eml`
     """
-    raw = _one_message(path)
+    raw = _one_message(path, home)
     with opened(home) as filter_:
         explanation = filter_.explain(raw)
     if as_json:
@@ -102,16 +102,27 @@ def explain(
         show(explanation)
 
 
-def _one_message(path: str) -> bytes:
-    from priory.corpus import read  # noqa: PLC0415
+def _one_message(path: str, home: Path) -> bytes:
+    from priory.cli.mail import read_mail  # noqa: PLC0415
 
+    file = _file_of(path)
     with problems():
-        several = list(islice(read([path], ""), 2))
+        mail = read_mail([file], "", home)
+        several = list(islice((each for each in mail if path in (file, each.source)), 2))
     if not several:
-        raise Problem(f"{path} holds no message")
+        raise Problem(f"{path} holds no message" if file == path else f"{file} has no message {path}")
     if len(several) > 1:
         raise Problem(f"{path} holds more than one message; name one, such as {several[0].source}, or pipe one in")
     return several[0].raw
+
+
+def _file_of(path: str) -> str:
+    """Return the mbox or archive that a message is in, if it is named as `check` names it, such as old.mbox:3."""
+    if not Path(path).exists():
+        for colon in (place for place, character in enumerate(path) if character == ":"):
+            if Path(path[:colon]).is_file():
+                return path[:colon]
+    return path
 
 
 def stats(home: Home = HOME, as_json: Json = False) -> None:

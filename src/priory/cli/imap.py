@@ -59,7 +59,7 @@ def imap(
             log("stopped")
         except TROUBLE as error:
             raise Problem(
-                f"{account.host}: {described(error)}; nothing is lost, the next time goes on from here"
+                f"{account.address}: {described(error)}; nothing is lost, the next time goes on from here"
             ) from None
         finally:
             watcher.close()

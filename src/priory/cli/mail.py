@@ -59,7 +59,7 @@ def mailbox(home: Path) -> Account:
     with problems():
         account = load_mailbox(path)
     if account is None:
-        raise Problem(f"{path} names no mailbox: put host, user and password_command below [imap]")
+        raise Problem(f"{path} names no mailbox: put host, user and password_command or password_file below [imap]")
     return account
 
 

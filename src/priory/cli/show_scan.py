@@ -60,6 +60,8 @@ def _list(console: Console, messages: list[dict[str, Any]]) -> None:
 
 
 def _row(message: dict[str, Any]) -> list[str]:
-    said = f"{message['was']} → {message['label']}" if message["was"] else message["label"]
+    said = message["label"]
+    if message["was"] not in ("", said):
+        said = f"{message['was']} → {said}"
     cells = (message["date"] or "no date", said, digits(message["probability"]), message["sender"], message["reason"])
     return [printable(cell) for cell in (*cells, message["subject"])]

@@ -4,10 +4,10 @@ import json
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from priory.bulk import Lesson
     from priory.corpus import Corpus
     from priory.filter import Filter
+
+_TOLD_TOGETHER: Final = 16  #: lessons
 
 
 def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -69,6 +71,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
 def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
     from priory.cli.mail import read_mail  # noqa: PLC0415
     from priory.corpus import read_index  # noqa: PLC0415
+    from priory.imap.options import SCHEME  # noqa: PLC0415
 
     labels = filter_.options.labels
     if index is not None:
@@ -79,6 +82,8 @@ def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
         raise Problem("learn needs a label and at least one path, for example: priory learn spam ~/Maildir/.Junk")
     if what[0] not in labels:
         raise Problem(f"unknown label {what[0]!r}; this filter knows {', '.join(labels)}")
+    if SCHEME in what[1:]:
+        raise Problem(f"{SCHEME} alone has Junk in it, too; name the folders to learn, such as {SCHEME}INBOX")
     return read_mail(what[1:], what[0], filter_.home)
 
 
@@ -96,9 +101,9 @@ def _learn_all(
         read_ahead(corpus, filter_, jobs) as lessons,  # before the bar, which starts a thread
         bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,
     ):
-        for group in filter_.learn_many(_until(_known_labels(lessons, filter_), stopped, broken), user):
+        wanted = _told(_until(_known_labels(lessons, filter_), stopped, broken), progressed)
+        for group in filter_.learn_many(wanted, user):
             done.update(learned.outcome for learned in group)
-            progressed(len(group))
     return dict(done), bool(stopped), broken[0] if broken else None
 
 
@@ -120,6 +125,23 @@ def _until(lessons: "Iterator[Lesson]", stopped: list[int], broken: list[Problem
                 yield lesson
     except Problem as problem:
         broken.append(problem)
+
+
+def _told(lessons: "Iterator[Lesson]", progressed: Callable[[int], object]) -> "Iterator[Lesson]":
+    """Tell of some lessons after the other as they are read: over a slow line a group of them may take minutes.
+
+    >>> lessons = _told(iter(range(35)), print)
+    >>> n = sum(1 for _ in lessons)
+    16
+    16
+    3
+    """
+    n = 0
+    for n, lesson in enumerate(lessons, 1):
+        yield lesson
+        if n % _TOLD_TOGETHER == 0:
+            progressed(_TOLD_TOGETHER)
+    progressed(n % _TOLD_TOGETHER)
 
 
 @contextmanager
@@ -175,7 +197,7 @@ def forget(
     done = Counter({"forgotten": 0, "unknown": 0})
     others: set[str] = set()
     with opened(home) as filter_:
-        for message in _messages_or_digests(what):
+        for message in _messages_or_digests(what, home):
             is_forgotten = filter_.forget(message, user) is not None
             done["forgotten" if is_forgotten else "unknown"] += 1
             others.update([] if is_forgotten else filter_.taught_by(message))
@@ -196,14 +218,14 @@ def _forget_automatic(home: Path, as_json: bool) -> None:
     print(json.dumps({"forgotten": n}) if as_json else f"forgot {n:,} that were learned automatically")  # noqa: T201
 
 
-def _messages_or_digests(what: list[str]) -> Iterator[bytes]:
-    from priory.corpus import read  # noqa: PLC0415
+def _messages_or_digests(what: list[str], home: Path) -> Iterator[bytes]:
+    from priory.cli.mail import read_mail  # noqa: PLC0415
 
     for each in what:
         if len(each) == 64 and not Path(each).exists() and all(c in "0123456789abcdef" for c in each.lower()):
             yield bytes.fromhex(each)
         else:
-            yield from (message.raw for message in read([each], ""))
+            yield from (message.raw for message in read_mail([each], "", home))
 
 
 def rebuild(home: Home = HOME) -> None:

@@ -76,6 +76,8 @@ def _value(key: str, value: Any) -> Any:
         return tuple(value)
     if not _is_text(value):
         raise _wrong(key, "a text on one line")  # a command may have secrets in it
+    if key == "host" and ("/" in value or value.count(":") == 1):  # more colons are an IPv6 address
+        raise _wrong(key, f"the name of the server alone, not {value!r}; its port goes into port")
     if key == "tls" and value not in PORTS:
         raise _wrong(key, f"one of {', '.join(PORTS)}, not {value!r}")
     return Path(value).expanduser() if key in _PATHS else value

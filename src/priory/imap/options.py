@@ -33,10 +33,15 @@ class Account:
         return self.port or PORTS[self.tls]
 
     @property
+    def address(self) -> str:
+        """The server and its port."""
+        return f"{self.host}:{self.port_or_usual}"
+
+    @property
     def name(self) -> str:
         """What tells this mailbox from others.
 
         >>> Account("mail.example", "ann").name
         'ann@mail.example:993'
         """
-        return f"{self.user}@{self.host}:{self.port_or_usual}"
+        return f"{self.user}@{self.address}"

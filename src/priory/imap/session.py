@@ -17,6 +17,7 @@ from priory.imap.folders import Folders, found
 from priory.imap.options import Account
 from priory.imap.sightings import JUNK, Look, State
 from priory.imap.trouble import TROUBLE
+from priory.verdict import printable
 
 try:
     from imapclient import IMAPClient
@@ -27,6 +28,8 @@ except ImportError:
 PATIENCE_S: Final = 60.0  #: with a server that is silent when it should answer
 #: Answers to a login that are not about the password (RFC 5530).
 _BUSY: Final = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "[CONTACTADMIN]")
+#: OpenSSL's codes for certificates that are good, but for another name or another address.
+_OF_ANOTHER: Final = (62, 64)
 #: Who has marked a message so has had it in hand.
 _IN_HAND: Final = frozenset((b"\\seen", b"\\answered", b"\\flagged", b"\\deleted", b"\\draft"))
 
@@ -146,6 +149,10 @@ class Session:
         """Tell whether there is a folder of this name."""
         return bool(self._client.folder_exists(folder))
 
+    def names(self) -> list[str]:
+        """Return the names of all folders, in letters that can be printed."""
+        return sorted(printable(name) for _, _, name in self._client.list_folders())
+
     def listing(self, folder: str) -> tuple[int, list[int]]:
         """Return which numbering a folder has, and the numbers of its messages."""
         status = self.status(folder)
@@ -239,10 +246,14 @@ class UntrustedError(MailboxError):
 
 def _untrusted(account: Account, port: int, error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"the certificate of {account.host}:{port} is not trusted: {error.verify_message}. If it is one that the "
-            "server's owner has made, name it in ca_file."
+        is_of_another = error.verify_code in _OF_ANOTHER
+        remedy = (
+            "Check host: it must be a name that the certificate has."
+            if is_of_another
+            else "If it is one that the server's owner has made, name it in ca_file."
         )
+        why = error.verify_message.rstrip(".")
+        return f"the certificate of {account.host}:{port} is not trusted: {why}. {remedy}"
     return f"{account.host}:{port} does not speak TLS as expected ({error.reason}); check port and tls"
 
 

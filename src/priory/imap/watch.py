@@ -62,7 +62,8 @@ class Watcher:
                 if isinstance(error, UntrustedError) and not was_connected:
                     raise
                 pause = next(pauses)
-                why = str(error) if isinstance(error, JournalError | UntrustedError) else described(error)
+                known = isinstance(error, JournalError | UntrustedError)
+                why = str(error) if known else f"{self._account.address}: {described(error)}"
                 log("interrupted", why=shown(why), again_s=f"{pause:.1f}")
             time.sleep(pause)
 
