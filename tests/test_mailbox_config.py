@@ -62,7 +62,7 @@ def test_a_mailbox_is_read(tmp_path: Path):
         (f"{LEAST}junk = ''", "[imap] junk must be a text on one line"),
         (f"{LEAST}junk = 'INBOX'", "[imap] inbox, junk and those of watch must be different folders"),
         (f"{LEAST}junk = 'a'\nwatch = ['a']", "[imap] inbox, junk and those of watch must be different folders"),
-        ("imap = 1", "imap must be a table, not 1"),
+        ("imap = 1", "imap must be a section, [imap], not 1"),
     ],
 )
 def test_what_a_mailbox_cannot_be_is_refused_with_the_key(text: str, said: str):

@@ -29,7 +29,6 @@ PER_DAY = 830
 LABELS = ("ham", "spam")
 UNBOUNDED = Autolearn(per_day=10**9, most=1e9)
 clock = SimpleNamespace(now=0.0)
-priory.filter.time = SimpleNamespace(time=lambda: clock.now)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,7 @@ def row(p: np.ndarray, said: np.ndarray, truth: np.ndarray, learned: list[int], 
 
 def main() -> None:
     """Print a table for each kind of people."""
+    priory.filter.time = SimpleNamespace(time=lambda: clock.now)  # type: ignore[attr-defined]
     index, n = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
     mail = list(islice((replace(each, raw=None) for each in examples(read_index(index), Options().spec)), n))
     rules = {
