@@ -67,9 +67,10 @@ digest=None)
         digest = self.digest or ""
         between = tuple(bytes.fromhex(digest.ljust(_DIGITS, filling)) for filling in "0f")
         sign = "=" if self.automatic else "<>"
+        # The + keeps SQLite from going through the index of digests to find a user, which takes five times as long.
         every = (
             (self.label, "label = ?", (self.label,)),
-            (self.user, f"user = ? AND user <> '{AUTOMATIC}'", (self.user,)),
+            (self.user, f"+user = ? AND user <> '{AUTOMATIC}'", (self.user,)),
             (self.source or None, "instr(source, ?) = 1", (self.source,)),
             (self.sender, "sender = ?", (self.sender,)),
             (self.since, "time >= ?", (self.since,)),
