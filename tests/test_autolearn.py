@@ -13,9 +13,10 @@ from priory.autolearn import Autolearn
 from priory.demo import draw
 from priory.features import VERSION, Spec
 from priory.filter import Filter, Options
-from priory.journal import AUTOMATIC, Journal
+from priory.journal import AUTOMATIC, Journal, Selection
 from priory.lab.example import lessons
 
+AUTOMATICALLY = Selection(automatic=True)
 RULES = Autolearn(certainty=0.7, after=20)
 OPTIONS = Options(spec=Spec(bits=12), autolearn=RULES)
 MAIL = list(draw(420, seed=8))
@@ -144,7 +145,7 @@ def test_a_person_has_another_copy_of_the_letter_than_was_learned(filter_: Filte
     assert automatic(filter_) == 1
     filter_.forget(ON_ITS_WAY + arriving[0], user="bob")
     assert filter_.autolearn(arriving[0], "ham") == "known"  # a person had a hand in it
-    list(filter_.forget_automatic())
+    list(filter_.forget_many(AUTOMATICALLY))
     assert counted(filter_) == before == rebuilt(filter_)
 
 
@@ -167,10 +168,10 @@ def test_a_person_can_forget_what_was_learned_automatically(filter_: Filter) -> 
 def test_all_of_it_is_taken_back_exactly(filter_: Filter) -> None:
     before, stats = counted(filter_), filter_.stats()
     n = len(learn_what_comes(filter_))
-    assert list(filter_.forget_automatic(group=40)) == [40] * (n // 40) + [n % 40] * (n % 40 > 0)
+    assert list(filter_.forget_many(AUTOMATICALLY, group=40)) == [40] * (n // 40) + [n % 40] * (n % 40 > 0)
     assert counted(filter_) == before == rebuilt(filter_)
     assert filter_.stats()._replace(changes=0, journal_bytes=0) == stats._replace(changes=0, journal_bytes=0)
-    assert list(filter_.forget_automatic()) == []
+    assert list(filter_.forget_many(AUTOMATICALLY)) == []
 
 
 def test_what_people_taught_meanwhile_stays(filter_: Filter, tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_what_people_taught_meanwhile_stays(filter_: Filter, tmp_path: Path) -> 
     learn_what_comes(filter_)
     later = list(draw(30, seed=9))
     list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in later))
-    list(filter_.forget_automatic())
+    list(filter_.forget_many(AUTOMATICALLY))
     assert counted(filter_) == rebuilt(filter_)
     with Filter.open(tmp_path / "people alone", OPTIONS) as alone:
         teach(alone)
@@ -193,7 +194,7 @@ def test_who_is_killed_while_taking_it_back_can_go_on(filter_: Filter) -> None:
     child = os.fork()
     if child == 0:
         with Filter.open(filter_.home, OPTIONS) as mine:
-            for _ in mine.forget_automatic(group=20):
+            for _ in mine.forget_many(AUTOMATICALLY, group=20):
                 os.write(writing, b".")
                 time.sleep(0.01)
         os._exit(0)
@@ -203,7 +204,7 @@ def test_who_is_killed_while_taking_it_back_can_go_on(filter_: Filter) -> None:
     assert counted(filter_) == rebuilt(filter_)
     left = automatic(filter_)
     assert 0 < left < n
-    assert sum(filter_.forget_automatic()) == left
+    assert sum(filter_.forget_many(AUTOMATICALLY)) == left
     assert counted(filter_) == before == rebuilt(filter_)
 
 

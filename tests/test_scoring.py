@@ -1,6 +1,7 @@
 """What a lesson leaves behind beside its counts, and what forgetting takes back."""
 
 import math
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import pytest
 
 from priory.bayes import Calibration
 from priory.bayes.correction import correction
-from priory.bayes.counts import predictions
+from priory.bayes.counts import predictions, stored
 from priory.corpus import read_index
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
 from priory.filter import Filter, Options
-from priory.scoring import CERTAIN
+from priory.scoring import CERTAIN, certainty, plain_scores
 from priory.verdict import Verdict, probability
 
 SMALL = Options(spec=Spec(bits=14))
@@ -135,3 +136,19 @@ def test_a_line_is_drawn_for_a_lesson_unless_a_recent_one_is_certain(tmp_path: P
         memory._lines, memory._drawn_from = [Calibration(0.0, 9.0)], 50
         filter_.learn(b"Subject: the last", "spam")
         assert memory._lines != [Calibration(0.0, 9.0)]
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "list")])
+def test_what_was_predicted_of_a_lesson_is_read_as_a_check_would_read_it(
+    labels: tuple[str, ...], tmp_path: Path
+) -> None:
+    costs = Costs(labels, tuple(tuple(9.0 * (said != label) for label in labels) for said in labels))
+    mail = [replace(drawn, label=labels[-1]) if i % 5 == 0 else drawn for i, drawn in enumerate(MAIL[:200])]
+    with taught(tmp_path, mail, Options(costs=costs, spec=Spec(bits=14))) as filter_:
+        lines = filter_._memory.calibrations
+        for drawn in MAIL[200:]:
+            plain = plain_scores(filter_.prepare(drawn.raw).features, filter_.counts, filter_._model)
+            predicted = stored((score, 0) for score in plain)
+            read = [certainty(predicted, i, len(labels), lines) for i in range(len(labels))]
+            assert read == pytest.approx(list(filter_.check(drawn.raw).probabilities.values()), rel=1e-5)
+        assert certainty(predicted + predicted, 0, len(labels), lines) is None

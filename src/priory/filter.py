@@ -15,7 +15,7 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, Journal, JournalError
+from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection
 from priory.memory import Learned, Memory, Taught
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
@@ -23,6 +23,7 @@ from priory.verdict import Claim, Evidence, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
+    from priory.listed import Page
 
 Thing = TypeVar("Thing")
 GROUP: Final = 500  #: messages that bulk learning makes durable together
@@ -306,9 +307,27 @@ class Filter:
         (taught,) = self._taught([(message, label, "auto")], named=True)
         return self._memory.learn_automatically(taught)
 
-    def forget_automatic(self, group: int = GROUP) -> Iterator[int]:
-        """Take back all that was learned automatically; yield how many are durably gone, group by group."""
-        yield from self._memory.forget_automatic(group)
+    def forget_many(self, selection: Selection, group: int = GROUP) -> Iterator[int]:
+        """Take back exactly the lessons of a selection; yield how many are durably gone, group by group.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     _ = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "ham")
+        ...     sum(filter.forget_many(Selection(sender="mail.example")))
+        1
+        """
+        yield from self._memory.forget_many(selection, group)
+
+    def lessons(self, selection: Selection = EVERYTHING, most: int = 100, after: str | None = None) -> "Page":
+        """Return a page of the lessons of a selection, the latest first; `after` is the page's before.
+
+        Nothing is held open between two pages: others may learn and forget.
+        """
+        from priory.listed import page_of  # noqa: PLC0415 - a quick start where no one looks
+
+        self._memory.view.refresh()
+        found = self.journal.page(selection, most + 1, after)
+        return page_of(found, most, self.options.labels, self._memory.calibrations)
 
     def _is_digest(self, message: bytes) -> bool:
         """Tell whether this is not a message, but the digest of one that was learned."""

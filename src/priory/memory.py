@@ -6,6 +6,7 @@ where it is decided which scores are worth counting.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from math import isnan
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,7 +16,17 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
 from priory.bayes.line import n_outcomes
 from priory.features import VERSION, Numbers, unpacked
-from priory.journal import AUTOMATIC, Change, Journal, JournalBusyError, JournalError, Lesson, View
+from priory.journal import (
+    AUTOMATIC,
+    Change,
+    Journal,
+    JournalBusyError,
+    JournalError,
+    Lesson,
+    Selection,
+    SelectionError,
+    View,
+)
 from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
@@ -173,16 +184,22 @@ class Memory:
                 change = self._forget(letter, AUTOMATIC)
         return change
 
-    def forget_automatic(self, group: int) -> Iterator[int]:
-        """Take back all that was learned automatically; yield how many are durably gone, group by group."""
-        while True:
+    def forget_many(self, selection: Selection, group: int) -> Iterator[int]:
+        """Take back the lessons of a selection; yield how many are durably gone, group by group.
+
+        Which those are is looked up first, while others may write. What is taught or turned round meanwhile stays: the
+        lesson that was meant is gone.
+        """
+        if selection.is_everything:
+            raise SelectionError("the selection has all lessons in it: say which to forget")
+        meant = iter(self.journal.changes_of(selection))
+        while some := list(islice(meant, group)):
             with self._changing():
-                some = self.journal.automatic.some(group)
-                for letter in some:
-                    self._forget(letter, AUTOMATIC)
-            if not some:
-                return
-            yield len(some)
+                there = self.journal.still(some)
+                for digest, user in there:
+                    self._forget(digest, user)
+            if there:
+                yield len(there)
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
-from priory.bayes.counts import HeldOut, contrasts, stored
+from priory.bayes.counts import HeldOut, contrasts, predictions, stored
 from priory.features import Features
 from priory.table import total
 from priory.verdict import probability
@@ -86,6 +86,22 @@ def held_out(plain: Sequence[float], label: int, n_labels: int, log_odds: Sequen
     return stored(zip(plain, corrections, strict=True))
 
 
+def certainty(predicted: HeldOut, label: int, n_labels: int, lines: Sequence[Calibration]) -> float | None:
+    """Return the probability that these lines give a label by what was predicted of a message before it was learned.
+
+    None if that was predicted when there were other labels.
+
+    >>> round(certainty(stored([(-1.5, 0)]), label=0, n_labels=2, lines=[Calibration(2.0, 0.0)]), 4)
+    0.9526
+    """
+    plain = [score for score, _ in predictions(predicted)]
+    if len(plain) != len(lines):
+        return None
+    if n_labels == 2:
+        return probability(towards(plain, label, n_labels, lines)[0])
+    return _shares([line.log_odds(score) for score, line in zip(plain, lines, strict=True)])[label]
+
+
 def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:
     """Return the calibrated score of every label, in their order."""
     own = [
@@ -110,9 +126,14 @@ def no_evidence(features: Features, prior: float) -> Score:
 
 
 def _summing_to_one(own: list[Score]) -> list[Score]:
-    claimed = [max(probability(score.log_odds), 1e-12) for score in own]
-    shares = [p / sum(claimed) for p in claimed]
+    shares = _shares([score.log_odds for score in own])
     return [score.with_others(_log_odds(share) - score.log_odds) for score, share in zip(own, shares, strict=True)]
+
+
+def _shares(log_odds: Sequence[float]) -> list[float]:
+    """The probabilities of labels that were scored each against the rest, brought to a sum of one."""
+    claimed = [max(probability(each), 1e-12) for each in log_odds]
+    return [p / sum(claimed) for p in claimed]
 
 
 def _log_odds(p: float) -> float:

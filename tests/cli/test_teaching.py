@@ -33,15 +33,6 @@ def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
     assert of_another == "forgot 0, never learned 1\nsome of these were taught with --user ann: name them that way\n"
 
 
-def test_forget_takes_messages_or_all_that_was_learned_automatically(inbox: Path, tmp_path: Path):
-    one = next((inbox / "taught" / "spam").iterdir())
-    priory("learn", "spam", one, home=tmp_path)
-    assert priory("forget", "--auto", home=tmp_path).stdout == b"forgot 0 that were learned automatically\n"
-    for wrong, said in ((("--auto", one), b"either messages or --auto"), ((), b"needs a message or a digest")):
-        refused = priory("forget", *wrong, home=tmp_path)
-        assert (refused.returncode, refused.stdout, said in refused.stderr) == (1, b"", True)
-
-
 def test_what_is_no_mail_is_passed_over_and_told(inbox: Path, tmp_path: Path):
     folder = tmp_path / "mixed"
     shutil.copytree(inbox / "unseen", folder)

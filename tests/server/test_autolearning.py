@@ -67,8 +67,8 @@ def test_what_is_asked_about_is_learned_after_the_answer(home: Path, certain: li
         expected = Counter(f"autolearned_total{{{drawn.label}}}" for drawn in certain[1:5])
         assert counted(daemon) == expected
     assert "autolearning is on" in " ".join(priory("stats", home=home).stdout.decode().split())
-    taken_back = priory("forget", "--auto", "--json", home=home)
-    assert json.loads(taken_back.stdout) == {"forgotten": 4}
+    taken_back = priory("forget", "--auto", "--yes", "--json", home=home)
+    assert json.loads(taken_back.stdout) == {"selected": 4, "forgotten": 4}
     assert automatic(home) == 0
 
 

@@ -11,7 +11,8 @@ from priory import __version__
 #: Where each command is: the module, and the function or the group in it; in the order in which help shows them.
 COMMANDS: Final = {
     "learn": ("teach", "learn"),
-    "forget": ("teach", "forget"),
+    "forget": ("forget", "forget"),
+    "lessons": ("lessons", "lessons"),
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),
     "filter": ("pipe", "filter_message"),

@@ -58,12 +58,12 @@ def problems() -> Iterator[None]:
     """Turn the errors that people can act on into problems; all others are ours and keep their traceback."""
     from priory.config import ConfigError  # noqa: PLC0415 - a quick start for --help
     from priory.corpus import CorpusError  # noqa: PLC0415
-    from priory.journal import JournalError  # noqa: PLC0415
+    from priory.journal import JournalError, SelectionError  # noqa: PLC0415
     from priory.workers import WorkerError  # noqa: PLC0415
 
     try:
         yield
-    except (ConfigError, CorpusError, JournalError, WorkerError) as error:
+    except (ConfigError, CorpusError, JournalError, SelectionError, WorkerError) as error:
         raise Problem(str(error)) from None
 
 

@@ -1,4 +1,4 @@
-"""The commands that change what the filter knows: learn, forget, rebuild, merge."""
+"""The commands that change what the filter knows: learn, rebuild, merge."""
 
 import json
 import signal
@@ -163,69 +163,6 @@ def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) ->
     parts += [f"passed over {done['not mail']:,} that are no mail"] if done["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
     return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"
-
-
-def forget(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATH|DIGEST…", help="Messages, or digests as `check --json` prints them."),
-    ] = None,
-    auto: Annotated[
-        bool, typer.Option("--auto", help="Take back all that was learned automatically, and nothing else.")
-    ] = False,
-    user: User = "",
-    home: Home = HOME,
-    as_json: Json = False,
-) -> None:
-    """Take lessons back: what they added to counts, corrections and calibration is gone, bit for bit.
-
-    **Examples**
-
-    `priory forget mistaken.eml`
-
-    `priory forget 2f9c1e…(64 digits)`
-
-    `priory forget --auto`
-    """
-    if auto:
-        if what or user:
-            raise Problem("forget takes either messages or --auto, which takes back all that was learned automatically")
-        _forget_automatic(home, as_json)
-        return
-    if not what:
-        raise Problem("forget needs a message or a digest, for example: priory forget mistaken.eml")
-    done = Counter({"forgotten": 0, "unknown": 0})
-    others: set[str] = set()
-    with opened(home) as filter_:
-        for message in _messages_or_digests(what, home):
-            is_forgotten = filter_.forget(message, user) is not None
-            done["forgotten" if is_forgotten else "unknown"] += 1
-            others.update([] if is_forgotten else filter_.taught_by(message))
-    if as_json:
-        print(json.dumps(dict(done)))  # noqa: T201
-    else:
-        print(f"forgot {done['forgotten']:,}, never learned {done['unknown']:,}")  # noqa: T201
-        for each in sorted(others):
-            option = f"with --user {each}" if each else "without --user"
-            print(f"some of these were taught {option}: name them that way")  # noqa: T201
-    if not done["forgotten"]:
-        raise typer.Exit(1)
-
-
-def _forget_automatic(home: Path, as_json: bool) -> None:
-    with opened(home) as filter_:
-        n = sum(filter_.forget_automatic())
-    print(json.dumps({"forgotten": n}) if as_json else f"forgot {n:,} that were learned automatically")  # noqa: T201
-
-
-def _messages_or_digests(what: list[str], home: Path) -> Iterator[bytes]:
-    from priory.cli.mail import read_mail  # noqa: PLC0415
-
-    for each in what:
-        if len(each) == 64 and not Path(each).exists() and all(c in "0123456789abcdef" for c in each.lower()):
-            yield bytes.fromhex(each)
-        else:
-            yield from (message.raw for message in read_mail([each], "", home))
 
 
 def rebuild(home: Home = HOME) -> None:

@@ -44,15 +44,15 @@ def messages(parts: Iterable[Part], passed_over: list[str]) -> Iterator[Labelled
         try:
             for source, raw in part.read():
                 if raw is None:
-                    passed_over.append(_printable(source))
+                    passed_over.append(as_text(source))
                 else:
-                    yield Labelled(raw, part.label, _printable(source))
+                    yield Labelled(raw, part.label, as_text(source))
         except OSError as error:
             raise told(error, part.name) from error
 
 
-def _printable(source: str) -> str:
-    # A file's name may be any bytes; those that are no text would stop a terminal or the journal's database.
+def as_text(source: str) -> str:
+    """Return a file's name, which may be any bytes: those that are no text would stop a terminal or the journal."""
     if source.isascii():
         return source
     return source.encode(errors="surrogateescape").decode(errors="backslashreplace")

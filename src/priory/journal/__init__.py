@@ -10,7 +10,20 @@ whoever made those changes. A snapshot of the counts is such a view at some C; `
 """
 
 from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
+from priory.journal.listing import EVERYTHING, Entry, Selection, SelectionError
 from priory.journal.sqlite import Journal
 from priory.journal.view import View
 
-__all__ = ["AUTOMATIC", "Change", "Journal", "JournalBusyError", "JournalError", "Lesson", "View"]
+__all__ = [
+    "AUTOMATIC",
+    "EVERYTHING",
+    "Change",
+    "Entry",
+    "Journal",
+    "JournalBusyError",
+    "JournalError",
+    "Lesson",
+    "Selection",
+    "SelectionError",
+    "View",
+]

@@ -47,11 +47,6 @@ class Automatic:
         (n,) = self._db.execute(sql, (label, time)).fetchone()
         return int(n)
 
-    def some(self, most: int) -> list[bytes]:
-        """Return the letters of some of the lessons."""
-        sql = f"SELECT digest FROM lessons WHERE {_ARE_AUTOMATIC} LIMIT ?"  # noqa: S608
-        return [letter for (letter,) in self._db.execute(sql, (most,))]
-
 
 def tallied(label: str, user: str) -> tuple[str, ...]:
     """Return the rows of the tally in which a lesson is counted.

@@ -15,6 +15,7 @@ from priory.journal import in_use
 from priory.journal.automatic import Automatic, tallied, told_apart
 from priory.journal.bundles import BUNDLES, Bundles
 from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
+from priory.journal.listing import Entry, Listing, Selection
 from priory.journal.ownership import give_to_owner
 
 FORMAT: Final = 3
@@ -76,6 +77,7 @@ class Journal:
         self._wait_s = wait_s
         self._cursor = connection.cursor()  # for what is asked at every check
         self._bundles = Bundles(connection)
+        self._listing = Listing(connection)
         self.automatic = Automatic(connection)
         self._tally: Counter[str] = Counter()
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
@@ -351,6 +353,26 @@ class Journal:
     def _lessons(self, sql: str, *values: object) -> Iterator[Lesson]:
         for (_, _, _, digest, label, *rest), features in self._bundles.read(self._db.execute(sql, values)):
             yield Lesson(digest, label, features, *rest)
+
+    def page(self, selection: Selection, most: int, after: str | None = None) -> list[Entry]:
+        """Return the latest lessons of a selection, or the latest of those after a place."""
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.page(selection, most, after)
+
+    def n_of(self, selection: Selection) -> int:
+        """Return how many lessons a selection has."""
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.n_of(selection)
+
+    def changes_of(self, selection: Selection) -> list[int]:
+        """Return the numbers of the changes that learned the lessons of a selection, in order."""
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.changes_of(selection)
+
+    def still(self, changes: Iterable[int]) -> list[tuple[bytes, str]]:
+        """Return digest and user of the lessons that these changes learned and that are still there."""
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.still(changes)
 
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
         """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.

@@ -1,0 +1,146 @@
+"""Looking at lessons and forgetting those that are selected, as a person and as a program do."""
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from command import priory
+from priory.filter import Filter
+from priory.journal import Selection
+
+
+@pytest.fixture
+def taught(inbox: Path, tmp_path: Path) -> Path:
+    """The home of a filter that Ann and nobody in particular have taught."""
+    home = tmp_path / "home"
+    for i, label in enumerate(("ham", "spam")):
+        some = sorted((inbox / "taught" / label).iterdir())[:30]
+        assert priory("learn", label, *some, *(["--user", "ann"] * i), home=home).returncode == 0
+    return home
+
+
+def listed(home: Path, *arguments: str) -> list[dict[str, object]]:
+    done = priory("lessons", "--json", *arguments, home=home)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_person_sees_a_table_that_fits_and_how_to_go_on(taught: Path):
+    for columns in (80, 120):
+        shown = priory("lessons", "--most", 7, home=taught, columns=str(columns)).stdout.decode().splitlines()
+        assert shown[0].split() == ["local", "time", "label", "before", "digest", "by", "sender", "source"]
+        assert all(len(line) <= columns for line in shown[:8])
+        assert all(line.rstrip().endswith(".eml") and " spam " in line and " ann " in line for line in shown[1:8])
+        assert shown[8] == f"7 of 60 lessons in {taught}"
+    assert shown[9].startswith("the next: the same with --after ")
+    last = priory("lessons", "--most", 60, "--after", shown[9].split()[-1], home=taught).stdout.decode()
+    assert f"\n53 of 60 lessons in {taught}\n" in last
+    assert "the next" not in last
+
+
+def test_a_program_gets_all_lessons_or_those_that_are_selected(taught: Path, inbox: Path):
+    every = listed(taught)
+    assert len(every) == 60
+    assert [lesson["time"] for lesson in every] == sorted((lesson["time"] for lesson in every), reverse=True)
+    assert set(every[0]) == {
+        "time", "label", "user", "automatic", "source", "sender", "digest", "certainty", "place"
+    }  # fmt: skip
+    spam = [lesson for lesson in every if lesson["label"] == "spam"]
+    assert listed(taught, "--label", "spam") == listed(taught, "--user", "ann") == spam
+    assert listed(taught, "--source", f"{inbox}/taught/spam/") == listed(taught, "--people", "--label", "spam") == spam
+    assert listed(taught, "--user", "", "--most", "3") == [lesson for lesson in every if not lesson["user"]][:3]
+    assert listed(taught, "--after", every[9]["place"]) == every[10:]
+    assert listed(taught, "--digest", every[5]["digest"][:9].upper()) == [every[5]]
+    domain = every[0]["sender"]
+    assert listed(taught, "--sender", domain) == [lesson for lesson in every if lesson["sender"] == domain]
+    assert listed(taught, "--auto") == []
+    assert priory("lessons", "--auto", home=taught).stdout.decode() == f"0 of 0 lessons selected in {taught}\n"
+
+
+def test_times_are_local_unless_they_say_otherwise(taught: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "XYZ-05:00")  # five hours ahead of Greenwich
+    first = datetime.fromisoformat(str(listed(taught)[-1]["time"]))
+    local = (first + timedelta(hours=5)).replace(tzinfo=None)
+    assert f"{local:%Y-%m-%d %H:%M}" in priory("lessons", "--most", 60, home=taught).stdout.decode()
+    for moment in (local, first, first.astimezone(UTC)):
+        assert len(listed(taught, "--since", moment.isoformat())) == 60
+        assert listed(taught, "--until", moment.isoformat()) == []
+    today, tomorrow = f"{local:%Y-%m-%d}", f"{local + timedelta(days=1):%Y-%m-%d}"
+    assert len(listed(taught, "--since", today)) == 60
+    assert listed(taught, "--until", today) == listed(taught, "--since", tomorrow) == []
+
+
+@pytest.mark.parametrize("command", ["lessons", "forget"])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--since", "yesterday"], "--since 'yesterday' is no time: write 2026-11-01 or 2026-11-01T14:30, which are"),
+        (["--until", "2026-02-30"], "--until '2026-02-30' is no time"),
+        (["--until", "0001-01-01"], "--until '0001-01-01' is no time"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "let the first be the earlier"),
+        (["--digest", "xyz"], "'xyz' is not how a digest begins"),
+        (["--label", "sapm"], "unknown label 'sapm'; this filter knows ham, spam"),
+    ],
+)
+def test_a_selection_that_cannot_be_meant_is_refused(taught: Path, command: str, wrong: list[str], said: str):
+    refused = priory(command, *wrong, home=taught)
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert said in refused.stderr.decode()
+
+
+def test_a_page_goes_on_only_where_one_ended(taught: Path):
+    refused = priory("lessons", "--after", "yesterday", home=taught)
+    assert refused.returncode == 1
+    assert refused.stderr == b"priory: 'yesterday' is no place to go on after: take it from the page before\n"
+
+
+def test_forget_says_how_many_and_forgets_them_if_that_is_meant(taught: Path):
+    asked = priory("forget", "--user", "ann", home=taught)
+    assert asked.returncode == 1
+    assert asked.stdout == b"30 lessons selected, none forgotten: --yes forgets them, priory lessons shows them\n"
+    assert len(listed(taught)) == 60
+    assert json.loads(priory("forget", "--user", "ann", "--json", home=taught).stdout) == {
+        "selected": 30,
+        "forgotten": 0,
+    }
+    done = priory("forget", "--user", "ann", "--yes", home=taught)
+    assert (done.stdout, done.stderr, done.returncode) == (b"forgot 30\n", b"", 0)
+    assert [lesson["label"] for lesson in listed(taught)] == ["ham"] * 30
+    again = priory("forget", "--user", "ann", "--yes", home=taught)
+    assert (again.stdout, again.returncode) == (b"forgot 0\n", 1)
+
+
+def test_forget_takes_messages_or_a_selection_and_never_everything(taught: Path, inbox: Path):
+    one = next((inbox / "taught" / "spam").iterdir())
+    for wrong, said in (
+        (("--auto", one), b"either messages or options that select lessons"),
+        (("--yes",), b"needs a message, a digest, or options that select lessons"),
+        (("--yes", "--source", "", "--digest", ""), b"needs a message, a digest, or options that select lessons"),
+    ):
+        refused = priory("forget", *wrong, home=taught)
+        assert (refused.returncode, refused.stdout, said in refused.stderr) == (1, b"", True)
+    assert len(listed(taught)) == 60
+
+
+def test_what_is_no_text_or_no_small_number_is_only_not_found(taught: Path):
+    for nothing in (("--source", b"\xff"), ("--user", b"\xff"), ("--sender", b"\xff")):
+        option, value = nothing
+        assert listed(taught, option, value.decode(errors="surrogateescape")) == []
+    assert len(listed(taught, "--most", "9" * 30)) == 60
+
+
+def test_who_may_only_look_changes_nothing(taught: Path):
+    before = {path.name: path.read_bytes() for path in taught.iterdir()}
+    priory("lessons", "--label", "spam", home=taught)
+    priory("forget", "--label", "spam", home=taught)
+    assert {path.name: path.read_bytes() for path in taught.iterdir()} == before
+
+
+def test_the_command_and_the_library_select_the_same(taught: Path):
+    with Filter.open(taught) as filter_:
+        page = filter_.lessons(Selection(label="ham", since=time.time() - 3600), most=1_000)
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    assert listed(taught, "--label", "ham", "--since", since) == [lesson.as_dict() for lesson in page.lessons]
