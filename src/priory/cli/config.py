@@ -95,7 +95,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
             "thresholds": begins(policy, costs),
             "check_authenticated": policy.checks_authenticated,
         },
-        "http": {"listen": serving.http},
+        "http": {"listen": serving.http, "rate": serving.rate},
     }
 
 

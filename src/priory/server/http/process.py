@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priory.server.connection import DRAIN_S, log_error
 from priory.server.http.app import application
+from priory.server.http.problems import problem
 from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.worker import RETIRE
@@ -51,6 +52,14 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
             if len(self.connections) > MOST_CLIENTS:
                 transport.abort()
             asyncio.get_running_loop().call_later(timeout, self._let_go_if_silent)
+
+        def send_400_response(self, msg: str) -> None:
+            """Say that this is no HTTP, as all other problems are said."""
+            said = problem(400, msg, {"Connection": "close"})
+            self.transport.write(self.conn.send(h11.Response(status_code=400, headers=said.raw_headers)) or b"")
+            self.transport.write(self.conn.send(h11.Data(data=bytes(said.body))) or b"")
+            self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
+            self.transport.close()
 
         def _let_go_if_silent(self) -> None:
             if self.conn.their_state is h11.IDLE:

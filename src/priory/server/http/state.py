@@ -1,9 +1,10 @@
 """How the daemon is just now: who answers, and what is in the journal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from priory.features import VERSION
+from priory.filter import Options
 from priory.journal import Journal, JournalError
 from priory.server.counted import READY
 from priory.server.options import Serving
@@ -18,6 +19,7 @@ class Daemon:
     serving: Serving
     board: Scoreboard
     started: float  #: the time when it was
+    options: Options = field(default_factory=Options)
 
     @property
     def workers_ready(self) -> int:
