@@ -155,7 +155,9 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "milter": f"on {', '.join(milter['listen'])}; {mail}; spam is {', or '.join(['marked', *actions])}"
         if milter["listen"]
         else "off",
-        "http": f"on {', '.join(now['http']['listen'])}" if now["http"]["listen"] else "off",
+        "http": f"on {', '.join(now['http']['listen'])}; {now['http']['rate']} requests a second for each token"
+        if now["http"]["listen"]
+        else "off",
         "imap": _mailbox_in_words(now["imap"]) if now["imap"] else "off",
     }
 
