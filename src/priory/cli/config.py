@@ -73,13 +73,9 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
     from priory.server.actions import begins  # noqa: PLC0415
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
-    rows = {
-        said: {true: cost for true, cost in zip(costs.labels, row, strict=True) if true != said}
-        for said, row in zip(costs.labels, costs.matrix, strict=True)
-    }
     return {
         "labels": options.labels,
-        "costs": {**rows, "unsure": costs.unsure},
+        "costs": costs.as_dict(),
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,

@@ -8,11 +8,15 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from priory import __version__
+from priory.server.http.about import about_routes
 from priory.server.http.access import Guard
+from priory.server.http.ask import ask_routes
+from priory.server.http.filters import Filters
 from priory.server.http.health import health_routes
 from priory.server.http.limits import Lingering, Rates
 from priory.server.http.problems import problem, tell_problems
 from priory.server.http.state import Daemon
+from priory.server.http.teach import teach_routes
 from priory.server.options import is_this_machine
 from priory.server.tokens import Tokens
 
@@ -21,7 +25,7 @@ _NOT_US: Final = (
 )
 
 
-def application(daemon: Daemon) -> FastAPI:
+def application(daemon: Daemon, filters: Filters) -> FastAPI:
     """Return the application for a daemon; its pages of documentation would load scripts from elsewhere."""
     app = FastAPI(title="Priory", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     tell_problems(app)
@@ -29,6 +33,8 @@ def application(daemon: Daemon) -> FastAPI:
     app.add_middleware(_ByOurName)
     app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
     app.include_router(health_routes(daemon))
+    for routes in (ask_routes, teach_routes, about_routes):
+        app.include_router(routes(daemon, filters), prefix="/v1")
     return app
 
 

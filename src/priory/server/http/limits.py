@@ -88,7 +88,7 @@ class Lingering:
 
         async def answered(said: Message) -> None:
             nonlocal is_whole
-            if not (is_whole or waits):
+            if not (is_whole or waits or said.get("status") == 408):  # who is that slow had time enough
                 is_whole = True
                 await self._discard(receive)
             await send(said)

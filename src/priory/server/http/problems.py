@@ -81,7 +81,8 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """Name the parameters that are wrong, not what was given for them."""
     assert isinstance(error, RequestValidationError)
-    return problem(422, "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors()))
+    said = [f"{each['loc'][-1]}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
+    return problem(422, "; ".join(said))
 
 
 async def _unreadable(_request: Request, error: Exception) -> JSONResponse:

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priory.server.connection import DRAIN_S, log_error
 from priory.server.http.app import application
+from priory.server.http.filters import Filters
 from priory.server.http.problems import problem
 from priory.server.http.state import Daemon
 from priory.server.log import log
@@ -27,8 +28,9 @@ MOST_CLIENTS: Final = 100
 def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -> None:
     """Answer until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     logging.getLogger().addHandler(_Log(logging.WARNING))
+    filters = Filters(daemon)
     config = uvicorn.Config(
-        application(daemon),
+        application(daemon, filters),
         http=_connection(daemon.serving.timeout),
         ws="none",
         lifespan="off",
@@ -40,7 +42,16 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         backlog=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
     )
-    asyncio.run(_Server(config, ready, alive).serve(sockets))
+    asyncio.run(_serve(_Server(config, ready, alive), filters, sockets))
+
+
+async def _serve(server: uvicorn.Server, filters: Filters, sockets: list[socket.socket]) -> None:
+    tending = asyncio.create_task(filters.tend())
+    try:
+        await server.serve(sockets)
+    finally:
+        tending.cancel()
+        filters.close()
 
 
 def _connection(timeout: float) -> type[asyncio.Protocol]:
