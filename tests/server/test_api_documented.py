@@ -12,6 +12,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -58,8 +59,14 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
         yield from ((f"{method.upper()} {path}", operation) for method, operation in methods.items())
 
 
-@pytest.mark.parametrize("path", ROUTES)
-def test_every_answer_is_as_documented(path: str, daemon: Daemon, document: dict[str, Any]):
+@pytest.mark.parametrize(
+    ("path", "mode"),
+    [
+        *((path, GenerationMode.POSITIVE) for path in ROUTES),
+        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+    ],
+)
+def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
     schema = schemathesis.openapi.from_dict(document)
     schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
     (method,) = document["paths"][path]
@@ -68,7 +75,7 @@ def test_every_answer_is_as_documented(path: str, daemon: Daemon, document: dict
     @settings(
         max_examples=12, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
-    @given(case=schema[path][method.upper()].as_strategy())
+    @given(case=schema[path][method.upper()].as_strategy(generation_mode=mode))
     def asked(case: schemathesis.Case) -> None:
         for token in tokens:
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
