@@ -95,6 +95,27 @@ def test_a_lesson_is_forgotten_by_its_digest(api: Client, mail: list[Drawn]):
     assert api.post(path).json == {"outcome": "unknown", "digest": digest, "was": None}
 
 
+def test_what_is_asked_and_taught_is_counted(api: Client, mail: list[Drawn]):
+    def counted(name: str) -> float:
+        text = api.get("/metrics").body.decode()
+        return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+    names = [
+        'priory_messages_checked_total{protocol="http"',
+        'priory_check_seconds_count{protocol="http"',
+        'priory_received_bytes_total{protocol="http"',
+        'priory_lessons_total{outcome="learned"',
+        'priory_lessons_total{outcome="forgotten"',
+        "priory_lesson_seconds_count",
+    ]
+    before = [counted(name) for name in names]
+    api.post("/v1/check", mail[3].raw)
+    api.post("/v1/learn?label=ham&user=bob", mail[3].raw)
+    api.post("/v1/forget?user=bob", mail[3].raw)
+    grown = [counted(name) - was for name, was in zip(names, before, strict=True)]
+    assert grown == [1, 1, len(mail[3].raw), 1, 1, 2]
+
+
 def test_what_it_knows_is_told(api: Client, daemon: Daemon):
     with Filter.open(daemon.home) as filter_:
         assert api.get("/v1/stats").json == plain(filter_.stats().as_dict())

@@ -20,6 +20,7 @@ from test_mail_server import mail_server
 
 from command import PRIORY
 from priory.demo import Drawn
+from priory.filter import Options
 from priory.server.counted import know, scoreboard
 from priory.server.http import PACKAGES
 from priory.server.http.metrics import exposition
@@ -218,7 +219,7 @@ def test_errors_and_timeouts_are_counted_by_kind(home: Path, mail: list[Drawn]):
 def test_every_metric_is_documented_with_its_labels(home: Path):
     board = scoreboard()
     know(board, ["ham", "spam"])
-    text, _ = exposition(State(home, Serving(), board, 0.0), "")
+    text, _ = exposition(State(home, Serving(), board, 0.0, Options(), board.tally(board.take())), "")
     table = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
     rows = {name: line for line in table.splitlines() for name in re.findall(r"`(priory_\w+)`", line) if line[0] == "|"}
     for family in text_string_to_metric_families(text.decode()):

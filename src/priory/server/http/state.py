@@ -1,6 +1,6 @@
 """How the daemon is just now: who answers, and what is in the journal."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from priory.features import VERSION
@@ -8,7 +8,7 @@ from priory.filter import Options
 from priory.journal import Journal, JournalError
 from priory.server.counted import READY
 from priory.server.options import Serving
-from priory.server.scoreboard import Scoreboard
+from priory.server.scoreboard import Scoreboard, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Daemon:
     serving: Serving
     board: Scoreboard
     started: float  #: the time when it was
-    options: Options = field(default_factory=Options)
+    options: Options
+    tally: Tally  #: what is asked and taught over HTTP
 
     @property
     def workers_ready(self) -> int:

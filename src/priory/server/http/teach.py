@@ -10,6 +10,7 @@ from pydantic import AfterValidator
 
 from priory.filter import Filter
 from priory.message import parse
+from priory.server.counted import LESSON_TIMES
 from priory.server.http import schemas
 from priory.server.http.access import needs
 from priory.server.http.carried import ERRORS, carried, takes_message
@@ -35,12 +36,19 @@ def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who teaches."""
     router = APIRouter(tags=["teach"])
     taken, allowed = carried(daemon.serving), needs("learn")
-    labels = daemon.options.labels
+    labels, tally = daemon.options.labels, daemon.tally
 
     async def taught(token: Token, lesson: Callable[[Filter], dict[str, Any]]) -> Response:
-        begun = time.perf_counter_ns()
-        done = await filters.teach(lesson)
-        log("lesson", token=token.id, outcome=done["outcome"], us=(time.perf_counter_ns() - begun) // 1000)
+        begun = time.perf_counter()
+        try:
+            done = await filters.teach(lesson)
+        except Exception:
+            tally.add(("errors", "lesson"))
+            raise
+        seconds = time.perf_counter() - begun
+        tally.add(("lessons", done["outcome"]))
+        tally.time(LESSON_TIMES, seconds)
+        log("lesson", token=token.id, outcome=done["outcome"], us=int(1e6 * seconds))
         return json_response(json_bytes(done))
 
     @router.post(
