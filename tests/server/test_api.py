@@ -1,21 +1,30 @@
 """The API of a real daemon, compared with the library; and what it refuses."""
 
+import asyncio
 import json
 import random
 import shutil
 import socket
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from http_client import MAIL, Client
 from priory.decision import Costs, thresholds
-from priory.demo import Drawn
-from priory.filter import Filter
+from priory.demo import Drawn, draw
+from priory.filter import Filter, Options
+from priory.server.counted import scoreboard
+from priory.server.http.app import application
+from priory.server.http.filters import Filters
+from priory.server.http.state import Daemon as State
+from priory.server.options import Serving
 from priory.server.tokens import issue
 from priory.verdict import MOST_EVIDENCE
-from real_daemon import Daemon, received, serving
+from real_daemon import Daemon, received, request, serving
 
 MOST_BYTES = 50_000
 CONFIG = f"""
@@ -224,3 +233,51 @@ def test_a_journal_that_cannot_be_read_is_said_to_be_so(home: Path, mail: list[D
         assert answer.problem.startswith(f"{home}/journal.sqlite is not a Priory journal")
         (home / "elsewhere").replace(home / "journal.sqlite")
         assert client.post("/v1/learn?label=ham", mail[0].raw).json["outcome"] == "learned"
+
+
+def test_lessons_that_come_at_a_time_by_all_ways_are_all_learned(daemon: Daemon, api: Client):
+    more = [(drawn, i) for i, drawn in enumerate(draw(60, seed=21))]
+
+    def teach(lesson: tuple[Drawn, int]) -> bool:
+        drawn, i = lesson
+        if i % 2:
+            told = request("TELL", drawn.raw, f"Message-class: {drawn.label}", "Set: local", "User: both")
+            return b"DidSet: local" in daemon.ask(told)
+        return api.post(f"/v1/learn?label={drawn.label}&user=both", drawn.raw).json["outcome"] == "learned"
+
+    with ThreadPoolExecutor(10) as clients:
+        assert all(clients.map(teach, more))
+    with Filter.open(daemon.home) as filter_:
+        taught = Counter(each.source for each in filter_.journal.lessons() if each.user == "both")
+        assert taught == {"http": 30, "spamd": 30}
+        before = filter_.stats()
+        filter_.rebuild()
+        assert filter_.stats()._replace(journal_bytes=0) == before._replace(journal_bytes=0)
+
+
+def test_an_error_of_ours_is_a_problem_that_quotes_nothing(home: Path):
+    state = State(home, Serving(), scoreboard(), 0.0, Options(), None)  # nothing to count with: counting fails
+    filters = Filters(state)
+    token = issue(home, "check")
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/v1/check",
+        "query_string": b"",
+        "server": None,
+        "headers": [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"message/rfc822")],
+    }
+    said: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"Subject: hidden\n\n", "more_body": False}
+
+    async def send(part: MutableMapping[str, Any]) -> None:
+        said.append(part)
+
+    with pytest.raises(AttributeError):  # which the process logs
+        asyncio.run(application(state, filters)(scope, receive, send))
+    filters.close()
+    assert said[0]["status"] == 500
+    assert dict(said[0]["headers"])[b"content-type"] == b"application/problem+json"
+    assert json.loads(said[1]["body"])["detail"] == "Something is wrong inside; the log of the daemon says what."

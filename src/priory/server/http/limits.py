@@ -87,9 +87,8 @@ class Lingering:
             return said
 
         async def answered(said: Message) -> None:
-            nonlocal is_whole
-            if not (is_whole or waits or said.get("status") == 408):  # who is that slow had time enough
-                is_whole = True
+            begins = said["type"] == "http.response.start"
+            if begins and not (is_whole or waits or said["status"] == 408):  # who is that slow had time enough
                 await self._discard(receive)
             await send(said)
 
