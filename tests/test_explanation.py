@@ -14,6 +14,7 @@ from priory.evidence import OTHERS
 from priory.explanation import NOWHERE, Explanation
 from priory.features import KINDS, Spec
 from priory.filter import Filter, Options
+from priory.verdict import by_kind
 
 MAIL = list(draw(120, seed=9))
 ALL_KINDS = Spec(frozenset(KINDS), {"my-name": "(?i)dear", "nothing": "x*", "end": "$"}, bits=16)
@@ -61,7 +62,9 @@ def assert_coloured(explanation: Explanation) -> None:
     for section in explanation.sections:
         assert len(section.heat) == len(section.text)
         assert np.isfinite(section.heat).all()
-        assert "".join(stretch for stretch, _ in section.shaded(3)) == section.text
+        spans = list(section.spans(3))
+        assert "".join(span.text for span in spans) == section.text
+        assert math.fsum(span.total for span in spans) == pytest.approx(section.total, abs=1e-9)
     for evidence in explanation.verdict.evidence:
         assert evidence.places or evidence.feature == OTHERS
         for place in evidence.places:
@@ -111,7 +114,9 @@ def test_any_bytes_are_explained_exactly(taught: Filter, raw: bytes) -> None:
 @given(st.sampled_from([drawn.raw for drawn in MAIL] + HTML) | st.binary(max_size=300), st.integers(1, 60))
 def test_a_few_readable_terms_are_those_of_all(taught: Filter, raw: bytes, most: int) -> None:
     verdict = taught.check(raw)
-    assert verdict.claims[verdict.about].list_evidence(most) == tuple(verdict.readable[:most])
+    claim = verdict.claims[verdict.about]
+    assert claim.list_evidence(most) == tuple(verdict.readable[:most])
+    assert claim.weigh(most) == (verdict.evidence[:most], by_kind(verdict.evidence))
 
 
 def test_a_word_is_coloured_where_it_stands(tmp_path: Path) -> None:

@@ -17,17 +17,22 @@ EVIDENCE = (
 )
 
 
-def listing(given_evidence: Iterable[Evidence]) -> Callable[[int | None], tuple[Evidence, ...]]:
+Weighed = tuple[tuple[Evidence, ...], tuple[Kind, ...]]
+
+
+def listing(
+    given_evidence: Iterable[Evidence],
+) -> tuple[Callable[[int | None], tuple[Evidence, ...]], Callable[[int], Weighed]]:
     every = tuple(given_evidence)
     readable = tuple(e for e in every if is_readable(e.kind))
-    return lambda most: every if most is None else readable[:most]
+    return lambda most: every if most is None else readable[:most], lambda most: (every[:most], by_kind(every))
 
 
 def verdict(evidence: tuple[Evidence, ...] = EVIDENCE, prior: float = 0.5, **fields: object) -> Verdict:
     log_odds = prior + math.fsum(e.term for e in evidence)
     claims = {
-        "ham": Claim("ham", -log_odds, -prior, listing(Evidence(e.feature, -e.term, e.places) for e in evidence)),
-        "spam": Claim("spam", log_odds, prior, listing(evidence)),
+        "ham": Claim("ham", -log_odds, -prior, *listing(Evidence(e.feature, -e.term, e.places) for e in evidence)),
+        "spam": Claim("spam", log_odds, prior, *listing(evidence)),
     }
     given_fields = {"label": "spam", "about": "spam", "digest": "ab" * 32, "thresholds": {"spam": 0.9}, **fields}
     return Verdict(claims=claims, expected_costs={"ham": 9.0, "spam": 1.0, "unsure": 4}, **given_fields)  # type: ignore[arg-type]

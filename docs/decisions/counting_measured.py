@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from priory.demo import draw
-from priory.filter import Filter
+from priory.filter import Filter, Options
 from priory.server.counted import CHECK_TIMES, CONNECTED, know, scoreboard
 from priory.server.http.metrics import exposition
 from priory.server.http.state import Daemon
@@ -74,7 +74,7 @@ def main() -> None:
             for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:500]):
                 pass
             checking = least(200, lambda: filter_.check(mail[-1].raw))
-        daemon = Daemon(Path(home), Serving(), board, time.time())
+        daemon = Daemon(Path(home), Serving(), board, time.time(), Options(), tally)
         shown = least(50, lambda: exposition(daemon, ""))
         seconds, megabytes = started(home)
     one = least(100_000, lambda: tally.add(("requests", "CHECK")))

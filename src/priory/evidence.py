@@ -9,7 +9,7 @@ from typing import Final
 
 from priory.features import KINDS, Features, Found
 from priory.scoring import Score
-from priory.verdict import Evidence, Place, is_readable
+from priory.verdict import Evidence, Kind, Place, is_readable, sums
 
 OTHERS: Final = "labels:the others"
 
@@ -26,9 +26,20 @@ def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
 
 def readable(features: Features, score: Score, most: int) -> tuple[Evidence, ...]:
     """Return the weightiest features that say something to a person: those of `evidence`, but no others are named."""
+    return _weightiest(features, score, most, frozenset(filter(is_readable, KINDS)))
+
+
+def weighed(features: Features, score: Score, most: int) -> tuple[tuple[Evidence, ...], tuple[Kind, ...]]:
+    """Return the weightiest features, of which alone the names are looked for, and what all of each kind add."""
+    offsets = features.offsets
+    terms = {kind: score.terms[offsets[i] : offsets[i + 1]] for i, kind in enumerate(KINDS)}
+    others = {OTHERS.partition(":")[0]: [score.others]} if score.others else {}
+    return _weightiest(features, score, most, frozenset(KINDS)), sums({**others, **terms})
+
+
+def _weightiest(features: Features, score: Score, most: int, kinds: frozenset[str]) -> tuple[Evidence, ...]:
     named = [Evidence(OTHERS, score.others, ())] if score.others else []
     terms = score.terms
-    kinds = frozenset(filter(is_readable, KINDS))
     spans = [range(*features.offsets[i : i + 2]) if kind in kinds else range(0) for i, kind in enumerate(KINDS)]
     weights = sorted((abs(terms[i]) for span in spans for i in span), reverse=True)
     least = weights[most - 1] if len(weights) > most else 0.0

@@ -6,8 +6,7 @@ section. The sum over all text plus the prior is again the log-odds.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,15 @@ from priory.scoring import Score
 from priory.verdict import Evidence, Verdict
 
 NOWHERE: Final = "nowhere in the message"
+SHADES: Final = 6  #: on each side, where a page shows them
+
+
+class Span(NamedTuple):
+    """A stretch of text, its shade, and what it adds to the log-odds."""
+
+    text: str
+    shade: int
+    total: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +41,22 @@ class Coloured:
         """What the section adds in all."""
         return float(self.heat.sum())
 
-    def shaded(self, n: int) -> Iterator[tuple[str, int]]:
+    def spans(self, n: int) -> Iterator[Span]:
         """Yield stretches of text with a shade from −n to n; the strongest twentieth has the deepest.
 
-        >>> list(Coloured("text", "buy now", np.array([2.0, 2.0, 2.0, 0.0, -1.0, -1.0, -1.0])).shaded(2))
-        [('buy', 2), (' ', 0), ('now', -1)]
+        >>> for span in Coloured("text", "buy now", np.array([2.0, 2.0, 2.0, 0.0, -1.0, -1.0, -1.0])).spans(2):
+        ...     print(tuple(span))
+        ('buy', 2, 6.0)
+        (' ', 0, 0.0)
+        ('now', -1, -3.0)
         """
         scale = float(np.quantile(np.abs(self.heat), 0.95)) or float(np.abs(self.heat).max()) or 1.0
-        shades = np.clip(np.round(n * self.heat / scale), -n, n).astype(int).tolist()
-        for shade, stretch in groupby(zip(self.text, shades, strict=True), key=lambda pair: pair[1]):
-            yield "".join(character for character, _ in stretch), shade
+        shades = np.clip(np.round(n * self.heat / scale), -n, n).astype(int)
+        starts = np.flatnonzero(np.diff(shades, prepend=n + 1))
+        ends = np.append(starts[1:], len(shades))
+        totals = np.add.reduceat(self.heat, starts)
+        for start, end, total in zip(starts.tolist(), ends.tolist(), totals.tolist(), strict=True):
+            yield Span(self.text[start:end], int(shades[start]), total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,18 @@ class Explanation:
     def sums(self) -> list[tuple[str, float]]:
         """The prior and what each section adds: together the log-odds."""
         return [("prior", self.verdict.prior), *((section.name, section.total) for section in self.sections)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: the verdict with all evidence, and the message in coloured spans."""
+        sections = [
+            {
+                "name": section.name,
+                "sum": section.total,
+                "spans": [{"text": s.text, "shade": s.shade, "sum": s.total} for s in section.spans(SHADES)],
+            }
+            for section in self.sections
+        ]
+        return {**self.verdict.as_dict(), "sections": sections}
 
 
 def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:

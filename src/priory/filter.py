@@ -19,7 +19,7 @@ from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selecti
 from priory.memory import Learned, Memory, Taught
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
-from priory.verdict import Claim, Evidence, Verdict
+from priory.verdict import Claim, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
@@ -157,6 +157,13 @@ def evidence(features: Features, score: Score, most_readable: int | None = None)
     from priory.evidence import evidence, readable  # noqa: PLC0415 - a quick start where no one asks why
 
     return evidence(features, score) if most_readable is None else readable(features, score, most_readable)
+
+
+def weighed(features: Features, score: Score, most: int) -> tuple[tuple[Evidence, ...], tuple[Kind, ...]]:
+    """Return the weightiest features, and what all of each kind add."""
+    from priory.evidence import weighed  # noqa: PLC0415 - a quick start where no one asks why
+
+    return weighed(features, score, most)
 
 
 class Filter:
@@ -380,7 +387,13 @@ class Filter:
     def _verdict(self, read: Prepared, scores: list[Score], missing: list[str]) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
-            label: Claim(label, score.log_odds, score.prior, partial(evidence, read.features, score))
+            label: Claim(
+                label,
+                score.log_odds,
+                score.prior,
+                partial(evidence, read.features, score),
+                partial(weighed, read.features, score),
+            )
             for label, score in zip(labels, scores, strict=True)
         }
         probabilities = [claim.probability for claim in claims.values()]

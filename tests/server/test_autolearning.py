@@ -138,12 +138,12 @@ def test_a_learner_that_is_busy_or_full_takes_no_more(home: Path, certain: list[
         found.append(automatic(home))
         for drawn in certain[1:4]:  # one is learned, one finds no room, one is not even tried
             learner.offer(filter_.prepare(drawn.raw), "ham")
-            while learner._n_waiting:
+            while learner._thread.n_waiting:
                 await asyncio.sleep(0.01)
             found.append(automatic(home))
         assert set(learner._paused_until) == {"ham"}
         learner.offer(filter_.prepare(certain[4].raw), "spam")
-        while learner._n_waiting:
+        while learner._thread.n_waiting:
             await asyncio.sleep(0.01)
         return [*found, automatic(home)]
 

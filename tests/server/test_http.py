@@ -20,12 +20,14 @@ from test_mail_server import mail_server
 
 from command import PRIORY
 from priory.demo import Drawn
+from priory.filter import Options
 from priory.server.counted import know, scoreboard
 from priory.server.http import PACKAGES
 from priory.server.http.metrics import exposition
 from priory.server.http.process import MOST_CLIENTS
 from priory.server.http.state import Daemon as State
 from priory.server.options import Serving
+from priory.server.tokens import issue
 from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, opened, received, request, serving
 
 PING = b"PING SPAMC/1.5\r\n\r\n"
@@ -46,6 +48,7 @@ def config(home: Path, n_workers: int = 2, more: str = "") -> str:
 
 
 def get(daemon: Daemon, path: str, *fields: str) -> tuple[int, str]:
+    fields = (f"Authorization: Bearer {issue(daemon.home, 'check')}", *fields)
     lines = [f"GET {path} HTTP/1.1", "Host: localhost", "Connection: close", *fields, "", ""]
     head, _, body = ask(str(daemon.home / "http"), "\r\n".join(lines).encode()).partition(b"\r\n\r\n")
     return int(head.split()[1]), body.decode()
@@ -216,7 +219,7 @@ def test_errors_and_timeouts_are_counted_by_kind(home: Path, mail: list[Drawn]):
 def test_every_metric_is_documented_with_its_labels(home: Path):
     board = scoreboard()
     know(board, ["ham", "spam"])
-    text, _ = exposition(State(home, Serving(), board, 0.0), "")
+    text, _ = exposition(State(home, Serving(), board, 0.0, Options(), board.tally(board.take())), "")
     table = (Path(__file__).parents[2] / "docs" / "serve.md").read_text()
     rows = {name: line for line in table.splitlines() for name in re.findall(r"`(priory_\w+)`", line) if line[0] == "|"}
     for family in text_string_to_metric_families(text.decode()):
@@ -259,8 +262,9 @@ def test_health_is_told_with_the_reason(home: Path, daemon: Daemon):
 def test_who_asks_for_another_machine_is_refused(home_and_port: tuple[Path, int], host: str, status: int):
     """As a browser would that was led here by a name that somebody else has made to mean this machine."""
     home, port = home_and_port
+    token = issue(home, "check")
     for path in ("/metrics", "/healthz", "/nothing", "/openapi.json"):
-        asked = f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+        asked = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
         expected = 404 if path == "/nothing" and status == 200 else status
         assert ask(("127.0.0.1", port), asked).startswith(b"HTTP/1.1 %d " % expected)
         assert ask(f"{home}/http", asked).startswith(b"HTTP/1.1 %d " % (404 if path == "/nothing" else 200))

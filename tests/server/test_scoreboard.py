@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from priory.forking import forked
-from priory.server.counted import CONNECTED, LESSON_TIMES, PROTOCOLS, know, scoreboard
+from priory.server.counted import ASKED, CONNECTED, LESSON_TIMES, know, scoreboard
 from priory.server.scoreboard import BOUNDS, CELLS, SLOTS, Scoreboard
 
 CHECKS = ("requests", "CHECK")
@@ -54,7 +54,7 @@ def test_numbers_keep_their_places_when_labels_are_added():
     after.add(("checked", "spamd", "news"))
     assert board.total(("checked", "spamd", "spam")) == 2
     assert board.total(("checked", "spamd", "news")) == 1
-    assert len(board.keys("checked")) == len(PROTOCOLS) * 4
+    assert len(board.keys("checked")) == len(ASKED) * 4
 
 
 def test_what_has_no_place_is_counted_nowhere_and_breaks_nothing():

@@ -10,12 +10,10 @@ import typer
 
 from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require, shown
 from priory.cli.thin import line
-from priory.verdict import Verdict, digits, printable
+from priory.verdict import MOST_EVIDENCE, Verdict, digits, printable
 
 if TYPE_CHECKING:
     from priory.corpus import Labelled
-
-_MOST_EVIDENCE = 20
 
 
 def check(
@@ -62,7 +60,7 @@ def _line(verdict: Verdict, message: "Labelled") -> str:
 
 
 def _as_json(verdict: Verdict, message: "Labelled") -> str:
-    return json.dumps({"source": message.source, **verdict.as_dict(_MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
+    return json.dumps({"source": message.source, **verdict.as_dict(MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
 
 
 def explain(

@@ -73,13 +73,9 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
     from priory.server.actions import begins  # noqa: PLC0415
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
-    rows = {
-        said: {true: cost for true, cost in zip(costs.labels, row, strict=True) if true != said}
-        for said, row in zip(costs.labels, costs.matrix, strict=True)
-    }
     return {
         "labels": options.labels,
-        "costs": {**rows, "unsure": costs.unsure},
+        "costs": costs.as_dict(),
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,
@@ -95,7 +91,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
             "thresholds": begins(policy, costs),
             "check_authenticated": policy.checks_authenticated,
         },
-        "http": {"listen": serving.http},
+        "http": {"listen": serving.http, "rate": serving.rate},
     }
 
 
@@ -155,7 +151,9 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "milter": f"on {', '.join(milter['listen'])}; {mail}; spam is {', or '.join(['marked', *actions])}"
         if milter["listen"]
         else "off",
-        "http": f"on {', '.join(now['http']['listen'])}" if now["http"]["listen"] else "off",
+        "http": f"on {', '.join(now['http']['listen'])}; {now['http']['rate']} requests a second for each token"
+        if now["http"]["listen"]
+        else "off",
         "imap": _mailbox_in_words(now["imap"]) if now["imap"] else "off",
     }
 

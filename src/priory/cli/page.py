@@ -3,13 +3,13 @@
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from priory.explanation import SHADES
 from priory.verdict import digits
 
 if TYPE_CHECKING:
     from priory.explanation import Coloured, Explanation
     from priory.verdict import Evidence, Verdict
 
-_SHADES: Final = 6
 _MOST_ROWS: Final = 15
 _Row = tuple[tuple[str, ...], float]  # cells, and what they add to the log-odds
 _STYLE: Final = """
@@ -28,9 +28,9 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 1rem; border: 1px
 .sides { display: flex; flex-wrap: wrap; gap: 2rem; align-items: flex-start; }
 td.f { overflow-wrap: anywhere; max-width: 22rem; }
 """ + "".join(
-    f".p{i} {{ background: rgba(var(--for),{i / _SHADES * 0.6:.2f}); }} "
-    f".m{i} {{ background: rgba(var(--against),{i / _SHADES * 0.6:.2f}); }}\n"
-    for i in range(1, _SHADES + 1)
+    f".p{i} {{ background: rgba(var(--for),{i / SHADES * 0.6:.2f}); }} "
+    f".m{i} {{ background: rgba(var(--against),{i / SHADES * 0.6:.2f}); }}\n"
+    for i in range(1, SHADES + 1)
 )
 
 
@@ -110,6 +110,6 @@ def _table(title: str, evidence: "list[Evidence]") -> str:
 def _section(section: "Coloured") -> str:
     spans = "".join(
         f'<span class="{"p" if level > 0 else "m"}{abs(level)}">{escape(stretch)}</span>' if level else escape(stretch)
-        for stretch, level in section.shaded(_SHADES)
+        for stretch, level, _ in section.spans(SHADES)
     )
     return f"<h2>{escape(section.name.capitalize())} ({section.total:+.3f})</h2><pre>{spans}</pre>"

@@ -119,7 +119,7 @@ def _cells(evidence: "Evidence | None", room: int) -> tuple[Text, str]:
 
 def _coloured(section: "Coloured") -> Text:
     text = Text(overflow="fold")
-    for stretch, level in section.shaded(3):
+    for stretch, level, _ in section.spans(3):
         shown = "\n".join(printable(line) for line in stretch.split("\n"))
         text.append(shown, _SHADES_FOR[level] if level > 0 else _SHADES_AGAINST[-level])
     lines = text.split("\n")

@@ -9,6 +9,8 @@ from priory.server.options import Policy, Serving, host_and_port, is_local
 
 #: What each number of [serve] can be at most.
 MOST: Final = {"workers": 1024, "max_connections": 100_000, "max_bytes": 1 << 30, "timeout": 3600}
+#: What [http] rate can be at most.
+MOST_RATE: Final = 1_000_000
 #: Where each section usually listens.
 USUAL: Final = {"spamd": "127.0.0.1:783", "milter": "127.0.0.1:7357", "http": "127.0.0.1:7358"}
 
@@ -29,14 +31,15 @@ def serving_in(every: Mapping[str, Any]) -> Serving:
     refuse_unknown(serve, MOST, "serve")
     refuse_unknown(spamd, ("listen",), "spamd")
     refuse_unknown(milter, ("listen", "reject", "quarantine", "check_authenticated"), "milter")
-    refuse_unknown(http, ("listen",), "http")
+    refuse_unknown(http, ("listen", "rate"), "http")
     usual = Serving()
     return Serving(
         spamd=_addresses("spamd", spamd.get("listen", [])),
         milter=_addresses("milter", milter.get("listen", [])),
         http=_private(_addresses("http", http.get("listen", []))),
+        rate=_number("rate", http.get("rate", usual.rate), "http", MOST_RATE),
         policy=_policy(milter, labels_of(every)),
-        **{key: _number(key, serve.get(key, getattr(usual, key))) for key in MOST},
+        **{key: _number(key, serve.get(key, getattr(usual, key)), "serve", most) for key, most in MOST.items()},
     )
 
 
@@ -91,7 +94,7 @@ def _private(addresses: tuple[str, ...]) -> tuple[str, ...]:
     for each in addresses:
         if not is_local(each):
             raise ConfigError(
-                f"[http] listen: other machines could reach {each}, and here is neither TLS nor a password; use "
+                f"[http] listen: other machines could reach {each}, and here is no TLS; use "
                 f'"{USUAL["http"]}" or the full path of a socket, and put a proxy with TLS before it',
                 "http",
                 "listen",
@@ -105,7 +108,7 @@ def _private(addresses: tuple[str, ...]) -> tuple[str, ...]:
     return addresses
 
 
-def _number(key: str, given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MOST[key]:
-        raise ConfigError(f"[serve] {key} must be a whole number from 1 to {MOST[key]}, not {given!r}", "serve", key)
+def _number(key: str, given: Any, section: str, most: int) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
+        raise ConfigError(f"[{section}] {key} must be a whole number from 1 to {most}, not {given!r}", section, key)
     return given

@@ -38,6 +38,18 @@ class Costs:
         said[UNSURE] = self.unsure
         return said
 
+    def as_dict(self) -> dict[str, dict[str, float] | float]:
+        """Return plain values, as a configuration names them: for what is said, what each other truth costs.
+
+        >>> Costs().as_dict()
+        {'ham': {'spam': 10}, 'spam': {'ham': 100}, 'unsure': 4}
+        """
+        rows = {
+            said: {true: cost for true, cost in zip(self.labels, row, strict=True) if true != said}
+            for said, row in zip(self.labels, self.matrix, strict=True)
+        }
+        return {**rows, UNSURE: self.unsure}
+
 
 def decide(probabilities: Sequence[float], costs: Costs) -> str:
     """Return the cheapest thing to say; of equally cheap ones *unsure*, then the label that is named first.

@@ -12,6 +12,7 @@ from priory.wire.spamd import EX_PROTOCOL, EX_SOFTWARE, EX_TEMPFAIL, EX_TIMEOUT,
 
 PROTOCOLS: Final = ("spamd", "milter")
 WORKER, HTTP = "worker", "http"
+ASKED: Final = (*PROTOCOLS, HTTP)  #: the ways by which messages come
 ROLES: Final = (WORKER, HTTP)  #: of the processes of a crew
 OUTCOMES: Final = ("learned", "known", "relearned", "forgotten", "unknown", "nothing")
 ACTIONS: Final = ("mark", "quarantine", "reject")
@@ -24,7 +25,7 @@ REASONS: Final = {
     EX_SOFTWARE: "error",
     EX_TEMPFAIL: "busy",
 }
-CHECK_TIMES: Final = {protocol: Durations("check_seconds", protocol) for protocol in PROTOCOLS}
+CHECK_TIMES: Final = {protocol: Durations("check_seconds", protocol) for protocol in ASKED}
 LESSON_TIMES: Final = Durations("lesson_seconds")
 READY: Final[Key] = ("workers_ready",)
 CONNECTED: Final[dict[str, Key]] = {protocol: ("connected", protocol) for protocol in PROTOCOLS}
@@ -40,7 +41,7 @@ _FIXED: Final[tuple[Key, ...]] = (
     ("refused", "milter", "malformed"),
     ("refused", "milter", "timeout"),
     *(("errors", where) for where in ("check", "lesson", "connection")),
-    *(("bytes", protocol) for protocol in PROTOCOLS),
+    *(("bytes", protocol) for protocol in ASKED),
     *(("connections", protocol) for protocol in PROTOCOLS),
     *(key for durations in (*CHECK_TIMES.values(), LESSON_TIMES) for key in durations.keys),
     *(("restarts", role) for role in ROLES),
@@ -58,5 +59,5 @@ def scoreboard() -> Scoreboard:
 def know(board: Scoreboard, labels: Iterable[str]) -> None:
     """Have a scoreboard count messages that are said to be of these labels, or learned as such automatically."""
     known = tuple(labels)
-    board.allot(("checked", protocol, label) for label in (*known, UNSURE) for protocol in PROTOCOLS)
+    board.allot(("checked", protocol, label) for label in (*known, UNSURE) for protocol in ASKED)
     board.allot(("autolearned", label) for label in known)

@@ -146,14 +146,13 @@ class Master:
             for listener in other.listeners:
                 if listener not in needed:
                     listener.close()
-        sockets = crew.sockets(member.role)
+        sockets, tally = crew.sockets(member.role), self._board.tally(member.slot)
         if member.role == HTTP:
             from priory.server.http.process import show  # noqa: PLC0415 - what it needs, no other process loads
 
-            daemon = Daemon(self._home, crew.serving, self._board, self._started)
+            daemon = Daemon(self._home, crew.serving, self._board, self._started, crew.options, tally)
             show(daemon, list(sockets), ready, self._alive)
         else:
-            tally = self._board.tally(member.slot)
             work(self._home, crew.options, crew.serving, sockets, tally, ready, self._alive)
 
     def _bury(self) -> None:

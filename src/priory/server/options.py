@@ -27,6 +27,7 @@ class Serving:
     max_bytes: int = 10 * 1024 * 1024
     timeout: int = 30  #: seconds for a client to send its request, and for it to take the answer
     http: tuple[str, ...] = ()  #: addresses of this machine alone
+    rate: int = 100  #: requests over HTTP that each token is good for in a second
 
     @property
     def connections_each(self) -> int:

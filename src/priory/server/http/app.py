@@ -1,58 +1,40 @@
 """The application that answers over HTTP."""
 
 import re
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import FastAPI, Header, Response
-from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel
+from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from priory import __version__
-from priory.server.http.metrics import exposition
+from priory.server.http.about import about_routes
+from priory.server.http.access import Guard
+from priory.server.http.ask import ask_routes
+from priory.server.http.filters import Filters
+from priory.server.http.health import health_routes
+from priory.server.http.limits import Lingering, Rates
+from priory.server.http.problems import problem, tell_problems
 from priory.server.http.state import Daemon
+from priory.server.http.teach import teach_routes
 from priory.server.options import is_this_machine
+from priory.server.tokens import Tokens
 
 _NOT_US: Final = (
-    "This is asked for by no name but localhost, 127.0.0.1 or [::1]; a proxy must set the field Host to one.\n"
+    "This is asked for by no name but localhost, 127.0.0.1 or [::1]; a proxy must set the field Host to one."
 )
 
 
-class Health(BaseModel):
-    """How the daemon is."""
-
-    healthy: bool
-    workers: int  #: there should be
-    workers_ready: int
-    version: str
-    reason: str = ""  #: why not
-
-
-def application(daemon: Daemon) -> FastAPI:
+def application(daemon: Daemon, filters: Filters) -> FastAPI:
     """Return the application for a daemon; its pages of documentation would load scripts from elsewhere."""
-    app = FastAPI(title="Priory", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Priory", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    tell_problems(app)
+    app.add_middleware(Guard, tokens=Tokens(daemon.home), rates=Rates(daemon.serving.rate))
     app.add_middleware(_ByOurName)
-
-    @app.get("/healthz", responses={503: {"model": Health}})
-    def healthz(response: Response) -> Health:
-        """Tell whether mail is being checked: 200 if it is, 503 with the reason if not."""
-        reason = daemon.trouble()
-        response.status_code = 503 if reason else 200
-        return Health(
-            healthy=not reason,
-            workers=daemon.serving.workers,
-            workers_ready=daemon.workers_ready,
-            version=__version__,
-            reason=reason,
-        )
-
-    @app.get("/metrics", response_class=Response)
-    def metrics(accept: Annotated[str, Header()] = "") -> Response:
-        """Show what was counted, for Prometheus."""
-        content, content_type = exposition(daemon, accept)
-        return Response(content, headers={"Content-Type": content_type})
-
+    app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
+    app.include_router(health_routes(daemon))
+    for routes in (ask_routes, teach_routes, about_routes):
+        app.include_router(routes(daemon, filters), prefix="/v1")
     return app
 
 
@@ -69,5 +51,5 @@ class _ByOurName:
         """Answer, or refuse to."""
         is_by_path = scope["server"] is None or scope["server"][1] is None  # as older and newer uvicorns say it
         name = re.sub(r":\d*$", "", Headers(scope=scope).get("host", "localhost"))
-        answer = self._app if is_by_path or is_this_machine(name.strip("[]")) else PlainTextResponse(_NOT_US, 421)
+        answer = self._app if is_by_path or is_this_machine(name.strip("[]")) else problem(421, _NOT_US)
         await answer(scope, receive, send)

@@ -15,6 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priory.server.connection import DRAIN_S, log_error
 from priory.server.http.app import application
+from priory.server.http.filters import Filters
+from priory.server.http.problems import problem
 from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.worker import RETIRE
@@ -26,8 +28,9 @@ MOST_CLIENTS: Final = 100
 def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -> None:
     """Answer until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     logging.getLogger().addHandler(_Log(logging.WARNING))
+    filters = Filters(daemon)
     config = uvicorn.Config(
-        application(daemon),
+        application(daemon, filters),
         http=_connection(daemon.serving.timeout),
         ws="none",
         lifespan="off",
@@ -39,7 +42,16 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         backlog=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
     )
-    asyncio.run(_Server(config, ready, alive).serve(sockets))
+    asyncio.run(_serve(_Server(config, ready, alive), filters, sockets))
+
+
+async def _serve(server: uvicorn.Server, filters: Filters, sockets: list[socket.socket]) -> None:
+    tending = asyncio.create_task(filters.tend())
+    try:
+        await server.serve(sockets)
+    finally:
+        tending.cancel()
+        filters.close()
 
 
 def _connection(timeout: float) -> type[asyncio.Protocol]:
@@ -51,6 +63,14 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
             if len(self.connections) > MOST_CLIENTS:
                 transport.abort()
             asyncio.get_running_loop().call_later(timeout, self._let_go_if_silent)
+
+        def send_400_response(self, msg: str) -> None:
+            """Say that this is no HTTP, as all other problems are said."""
+            said = problem(400, msg, {"Connection": "close"})
+            self.transport.write(self.conn.send(h11.Response(status_code=400, headers=said.raw_headers)) or b"")
+            self.transport.write(self.conn.send(h11.Data(data=bytes(said.body))) or b"")
+            self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
+            self.transport.close()
 
         def _let_go_if_silent(self) -> None:
             if self.conn.their_state is h11.IDLE:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from priory.features import VERSION
+from priory.filter import Options
 from priory.journal import Journal, JournalError
 from priory.server.counted import READY
 from priory.server.options import Serving
-from priory.server.scoreboard import Scoreboard
+from priory.server.scoreboard import Scoreboard, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,8 @@ class Daemon:
     serving: Serving
     board: Scoreboard
     started: float  #: the time when it was
+    options: Options
+    tally: Tally  #: what is asked and taught over HTTP
 
     @property
     def workers_ready(self) -> int:

@@ -1,0 +1,97 @@
+"""What goes wrong, said to programs: problem details as RFC 9457 has them, for every answer that is an error.
+
+They tell what is wrong with a request, never what stood in it.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from priory.journal import JournalBusyError, JournalError
+from priory.server.connection import log_error
+
+MEDIA_TYPE: Final = "application/problem+json"
+_MEANINGS: Final = {
+    400: "The request ended too soon, or says two things at once.",
+    401: "There is no token, or it is none of ours.",
+    403: "The token is for less than this.",
+    408: "The message took too long to come.",
+    413: "The message is larger than `max_bytes` of `[serve]` allows.",
+    415: "The message is not said to be `message/rfc822`, or it is compressed.",
+    422: "A parameter is missing, or has a value that cannot be.",
+    429: "The token was used more often than `rate` of `[http]` allows; `Retry-After` says when it may be again.",
+    503: "The journal or the tokens cannot be read, or somebody else writes for long.",
+}
+
+
+class Problem(BaseModel):
+    """What is wrong."""
+
+    type: str = "about:blank"  #: the status says it all
+    title: str
+    status: int
+    detail: str
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return the answer that says what is wrong.
+
+    >>> problem(404, "There is no such route.").body
+    b'{"type":"about:blank","title":"Not Found","status":404,"detail":"There is no such route."}'
+    """
+    said = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
+    return JSONResponse(said.model_dump(), status, headers, MEDIA_TYPE)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what the documentation of a route says about its errors; these all routes have that need a token."""
+    return {
+        status: {
+            "description": _MEANINGS[status],
+            "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema(), "example": _example(status)}},
+        }
+        for status in sorted({401, 403, 429, *statuses})
+    }
+
+
+def _example(status: int) -> dict[str, Any]:
+    return Problem(title=HTTPStatus(status).phrase, status=status, detail=_MEANINGS[status]).model_dump()
+
+
+def tell_problems(app: FastAPI) -> None:
+    """Have an application answer all that goes wrong with a problem."""
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(JournalError, _unreadable)
+    app.add_exception_handler(Exception, _failed)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    own = {404: "There is no such route; /openapi.json lists all.", 405: "This route has other methods: see Allow."}
+    return problem(error.status_code, own.get(error.status_code, error.detail), error.headers)
+
+
+async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+    """Name the parameters that are wrong, not what was given for them."""
+    assert isinstance(error, RequestValidationError)
+    said = [f"{each['loc'][-1]}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
+    return problem(422, "; ".join(said))
+
+
+async def _unreadable(_request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, JournalBusyError):
+        return problem(503, str(error), {"Retry-After": "1"})
+    assert isinstance(error, JournalError)
+    log_error(error)
+    return problem(503, str(error))
+
+
+async def _failed(_request: Request, _error: Exception) -> JSONResponse:
+    return problem(500, "Something is wrong inside; the log of the daemon says what.")

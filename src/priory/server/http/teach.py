@@ -1,0 +1,106 @@
+"""The routes that teach: learn and forget. What they answer is durable."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from pydantic import AfterValidator
+
+from priory.filter import Filter
+from priory.message import parse
+from priory.server.counted import LESSON_TIMES
+from priory.server.http import schemas
+from priory.server.http.access import needs
+from priory.server.http.carried import ERRORS, carried, takes_message
+from priory.server.http.filters import Filters
+from priory.server.http.json import json_bytes, json_response
+from priory.server.http.limits import has_body, message
+from priory.server.http.problems import documented
+from priory.server.http.state import Daemon
+from priory.server.log import log
+from priory.server.tokens import Token
+
+_User = Annotated[
+    str,
+    Query(description="Whose lesson it is; a message is learned once per user.", pattern=r"^[^\x00-\x1f\x7f]{0,200}$"),
+]
+_Digest = Annotated[
+    str | None,
+    Query(description="Of the message, instead of the message itself.", pattern="^[0-9a-f]{64}$"),
+]
+
+
+def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
+    """Return the routes for who teaches."""
+    router = APIRouter(tags=["teach"])
+    taken, allowed = carried(daemon.serving), needs("learn")
+    labels, tally = daemon.options.labels, daemon.tally
+
+    async def taught(token: Token, lesson: Callable[[Filter], dict[str, Any]]) -> Response:
+        begun = time.perf_counter()
+        try:
+            done = await filters.teach(lesson)
+        except Exception:
+            tally.add(("errors", "lesson"))
+            raise
+        seconds = time.perf_counter() - begun
+        tally.add(("lessons", done["outcome"]))
+        tally.time(LESSON_TIMES, seconds)
+        log("lesson", token=token.id, outcome=done["outcome"], us=int(1e6 * seconds))
+        return json_response(json_bytes(done))
+
+    @router.post(
+        "/learn", responses=schemas.answered(schemas.Lesson) | documented(*ERRORS), openapi_extra=takes_message()
+    )
+    async def learn(
+        token: Annotated[Token, allowed],
+        label: Annotated[str, AfterValidator(_known(labels)), Query(json_schema_extra={"enum": [*labels]})],
+        raw: Annotated[bytes, taken],
+        user: _User = "",
+    ) -> Response:
+        """Teach what a message is. Twice changes nothing; another label turns the lesson round."""
+        return await taught(token, partial(_learned, raw=raw, label=label, user=user))
+
+    @router.post(
+        "/forget",
+        responses=schemas.answered(schemas.Forgotten) | documented(*ERRORS),
+        openapi_extra=takes_message(required=False),
+    )
+    async def forget(
+        request: Request, token: Annotated[Token, allowed], digest: _Digest = None, user: _User = ""
+    ) -> Response:
+        """Take a lesson back exactly, by the message or by its digest."""
+        if digest is None:
+            raw = await message(request, daemon.serving.max_bytes, daemon.serving.timeout)
+            return await taught(token, lambda filter_: _forgotten(filter_, raw, parse(raw).digest, user))
+        if has_body(request):
+            raise HTTPException(400, "Name the message to forget by its digest or send it, not both.")
+        name = bytes.fromhex(digest)
+        return await taught(token, lambda filter_: _forgotten(filter_, name, name, user))
+
+    return router
+
+
+def _known(labels: tuple[str, ...]) -> Callable[[str], str]:
+    """Return what refuses all labels but these."""
+
+    def known(label: str) -> str:
+        if label not in labels:
+            raise ValueError(f"this filter knows {', '.join(labels)}")
+        return label
+
+    return known
+
+
+def _learned(filter_: Filter, raw: bytes, label: str, user: str) -> dict[str, Any]:
+    read = filter_.prepare(raw)
+    before = filter_.check(read).probabilities
+    lesson = filter_.learn(read, label, "http", user)
+    return {**lesson._asdict(), "before": before, "after": filter_.check(read).probabilities}
+
+
+def _forgotten(filter_: Filter, what: bytes, digest: bytes, user: str) -> dict[str, Any]:
+    was = filter_.forget(what, user)
+    return {"outcome": "unknown" if was is None else "forgotten", "digest": digest.hex(), "was": was}
