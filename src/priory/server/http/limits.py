@@ -87,8 +87,8 @@ class Lingering:
             return said
 
         async def answered(said: Message) -> None:
-            begins = said["type"] == "http.response.start"
-            if begins and not (is_whole or waits or said["status"] == 408):  # who is that slow had time enough
+            is_refused = said.get("status", 200) >= 400 and said["status"] != 408  # who is that slow had time enough
+            if is_refused and not (is_whole or waits):
                 await self._discard(receive)
             await send(said)
 
