@@ -20,7 +20,6 @@ from priory.filter import Filter
 from priory.server.tokens import issue
 from priory.verdict import MOST_EVIDENCE
 
-N = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 TAUGHT = 1000
 
 
@@ -65,7 +64,8 @@ def started(home: Path) -> tuple[subprocess.Popen[str], int]:
 
 def main() -> None:
     """Print the table."""
-    drawn = list(draw(TAUGHT + N, seed=11))
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    drawn = list(draw(TAUGHT + n, seed=11))
     mail = [each.raw for each in drawn[TAUGHT:]]
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)

@@ -75,7 +75,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
     return {
         "labels": options.labels,
-        "costs": costs.as_dict(),
+        "costs": costs.as_configured(),
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,

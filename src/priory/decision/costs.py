@@ -38,10 +38,10 @@ class Costs:
         said[UNSURE] = self.unsure
         return said
 
-    def as_dict(self) -> dict[str, dict[str, float] | float]:
+    def as_configured(self) -> dict[str, dict[str, float] | float]:
         """Return plain values, as a configuration names them: for what is said, what each other truth costs.
 
-        >>> Costs().as_dict()
+        >>> Costs().as_configured()
         {'ham': {'spam': 10}, 'spam': {'ham': 100}, 'unsure': 4}
         """
         rows = {

@@ -28,7 +28,7 @@ def about_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     async def costs() -> Response:
         """Tell what each mistake costs, and from which probability on what is said."""
         set_ = daemon.options.costs
-        said = {"labels": set_.labels, "costs": set_.as_dict(), "thresholds": thresholds(set_)}
+        said = {"labels": set_.labels, "costs": set_.as_configured(), "thresholds": thresholds(set_)}
         return json_response(json_bytes(said))
 
     @router.get("/models", responses=schemas.answered(schemas.Models) | documented(503))
