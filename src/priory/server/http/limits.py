@@ -43,7 +43,9 @@ async def message(request: Request, most_bytes: int, patience_s: float) -> bytes
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != MESSAGE or "content-encoding" in request.headers:
         raise HTTPException(415, f"The body must be a message as it came: Content-Type: {MESSAGE}, not compressed.")
-    too_large = HTTPException(413, f"The message has more than {most_bytes} bytes, which max_bytes of [serve] allows.")
+    too_large = HTTPException(
+        413, f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
+    )
     if int(request.headers.get("content-length", 0)) > most_bytes:
         raise too_large
     raw = bytearray()
