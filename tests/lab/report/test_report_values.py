@@ -24,9 +24,9 @@ from priory.lab.predictions import Predictions
 from priory.lab.report import Compared, Report, page, text
 from priory.lab.report.curves import thinned
 from priory.lab.report.drift import drift, edges
-from priory.lab.report.markup import element, together
 from priory.lab.report.numbers import figure
 from priory.lab.run import Run
+from priory.markup import element, together
 
 
 def written(report: Report, width: int = 100, **console: object) -> str:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from priory.lab.error import LabError
 from priory.lab.report.drift import edges
-from priory.lab.report.markup import Html, element, together
 from priory.lab.report.panel import choosers, confusion_table, controls, plot, plots, rates_list
 from priory.lab.report.report import Judged, Report
 from priory.lab.report.tables import (
@@ -25,6 +24,7 @@ from priory.lab.report.tables import (
     mistakes_part,
     weights_part,
 )
+from priory.markup import Html, element, together
 
 _SCRIPTS: Final = ("operating.js", "plots.js", "controls.js", "page.js")
 _WIDTH: Final = "width=device-width, initial-scale=1"

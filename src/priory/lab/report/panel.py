@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from priory.decision import UNSURE
-from priory.lab.report.markup import Html, element, together
 from priory.lab.report.report import Report
+from priory.markup import Html, element, together
 
 
 def choosers(report: Report) -> Html:

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 from priory.lab.measures import Disagreement
 from priory.lab.report.compared import Compared, Pair
-from priory.lab.report.markup import Html, element, together
 from priory.lab.report.numbers import UNKNOWN, digits, figure, fixed, memory, p_value, percent, seconds
 from priory.lab.report.report import Judged, Report
 from priory.lab.run import Mistake, Weight
+from priory.markup import Html, element, together
 
 N_DISAGREEMENTS = 50
 N_WEIGHTS = 15

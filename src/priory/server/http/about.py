@@ -22,7 +22,7 @@ def about_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     @router.get("/stats", responses=schemas.answered(schemas.Stats) | documented(503))
     async def stats() -> Response:
         """Tell what was learned, and how scores are read: as `priory stats --json` does."""
-        return json_response(await filters.ask(lambda filter_: json_bytes(filter_.stats().as_dict())))
+        return json_response(await filters.look(lambda filter_: json_bytes(filter_.stats().as_dict())))
 
     @router.get("/costs", responses=schemas.answered(schemas.Costs) | documented())
     async def costs() -> Response:

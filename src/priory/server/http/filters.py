@@ -1,7 +1,8 @@
-"""The filters behind the API: one thread that asks, and one that teaches, as to be durable takes longer.
+"""The filters behind the API: a thread that asks, one that teaches, and one that looks through what was learned.
 
 A filter belongs to the thread that opened it, and the event loop must not wait for a large message: so not even to ask
-is done in the loop. A second thread that asks would gain nothing, as Python runs one at a time.
+is done in the loop. A second thread that asks would gain nothing, as Python runs one at a time; but to be durable takes
+longer, and so does to look through many lessons, most of it in SQLite and in numpy, beside which Python runs on.
 """
 
 import asyncio
@@ -19,16 +20,21 @@ _REST_S: Final = 1.0
 
 
 class Filters:
-    """A filter to ask, open as long as somebody may come, and one to teach, which rests when nobody does."""
+    """A filter to ask, open as long as somebody may come; those to teach and to look rest when nobody does."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._home = daemon.home
         self._asked = FilterThread(daemon.home, daemon.options)
         self._taught = FilterThread(daemon.home, daemon.options)
+        self._looked = FilterThread(daemon.home, daemon.options)
 
     def ask(self, question: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
         """Have a filter asked something."""
         return self._asked.do(lambda: question(self._asked.filter))
+
+    def look(self, question: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
+        """Have a filter asked something about its lessons that may take a while."""
+        return self._looked.do(lambda: question(self._looked.filter))
 
     def teach(self, lesson: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
         """Have a filter taught something, in turn with all others who teach."""
@@ -40,13 +46,14 @@ class Filters:
             return lesson(filter_)
 
     async def tend(self) -> None:
-        """Open the filter that is asked before anybody comes; have the one that is taught rest, for ever."""
+        """Open the filter that is asked before anybody comes; have the others rest now and then, for ever."""
         await asyncio.wait([self.ask(lambda filter_: filter_.check(b""))])  # what is wrong with it, who asks is told
         while True:
             await asyncio.sleep(_REST_S)
             self._taught.rest()
+            self._looked.rest()
 
     def close(self) -> None:
-        """Finish what was begun, and close both."""
-        self._asked.close()
-        self._taught.close()
+        """Finish what was begun, and close all."""
+        for each in (self._asked, self._taught, self._looked):
+            each.close()
