@@ -14,8 +14,11 @@ from priory.server.http.ask import ask_routes
 from priory.server.http.filters import Filters
 from priory.server.http.health import health_routes
 from priory.server.http.limits import Lingering, Rates
+from priory.server.http.messages import messages_routes
 from priory.server.http.problems import problem, tell_problems
+from priory.server.http.refusals import Refusals
 from priory.server.http.state import Daemon
+from priory.server.http.suspects import suspects_routes
 from priory.server.http.teach import teach_routes
 from priory.server.options import is_this_machine
 from priory.server.tokens import Tokens
@@ -32,8 +35,9 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(Guard, tokens=Tokens(daemon.home), rates=Rates(daemon.serving.rate))
     app.add_middleware(_ByOurName)
     app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
+    app.add_middleware(Refusals, tally=daemon.tally)
     app.include_router(health_routes(daemon))
-    for routes in (ask_routes, teach_routes, about_routes):
+    for routes in (ask_routes, teach_routes, about_routes, messages_routes, suspects_routes):
         app.include_router(routes(daemon, filters), prefix="/v1")
     return app
 

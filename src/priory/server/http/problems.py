@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from priory.journal import JournalBusyError, JournalError
+from priory.journal import JournalBusyError, JournalError, SelectionError
 from priory.server.connection import log_error
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -22,6 +22,7 @@ _MEANINGS: Final = {
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
     408: "The message took too long to come.",
+    409: "Something else is the case than was expected; nothing was changed.",
     413: "The message is larger than `max_bytes` of `[serve]` allows.",
     415: "The message is not said to be `message/rfc822`, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
@@ -68,6 +69,7 @@ def tell_problems(app: FastAPI) -> None:
     """Have an application answer all that goes wrong with a problem."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(SelectionError, _unselectable)
     app.add_exception_handler(JournalError, _unreadable)
     app.add_exception_handler(Exception, _failed)
 
@@ -83,6 +85,10 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     said = [f"{each['loc'][-1]}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
     return problem(422, "; ".join(said))
+
+
+async def _unselectable(_request: Request, error: Exception) -> JSONResponse:
+    return problem(422, f"{error}.")
 
 
 async def _unreadable(_request: Request, error: Exception) -> JSONResponse:
