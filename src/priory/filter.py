@@ -177,6 +177,7 @@ class Filter:
         self._memory = Memory(home, options.labels, options.spec.bits, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
     def spec(self) -> Spec:
@@ -352,7 +353,10 @@ class Filter:
         from priory.predicted import predicted  # noqa: PLC0415 - a quick start where no one looks
 
         self._memory.view.refresh()
-        return predicted(self.journal, self.options.labels, self._memory.calibrations)
+        if self._predicted is None or self._predicted[0] != self._memory.view.generation:
+            found = predicted(self.journal, self.options.labels, self._memory.calibrations)
+            self._predicted = self._memory.view.generation, found
+        return self._predicted[1]
 
     def lessons(self, selection: Selection = EVERYTHING, most: int = 100, after: str | None = None) -> "Page":
         """Return a page of the lessons of a selection, the latest first; `after` is the page's before.
