@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from priory.filter import Filter
 from priory.server.filter_thread import FilterThread
 from priory.server.http.state import Daemon
+from priory.server.http.suspicions import Suspicions
 from priory.server.turn import turn
 
 Done = TypeVar("Done")
@@ -27,6 +28,7 @@ class Filters:
         self._asked = FilterThread(daemon.home, daemon.options)
         self._taught = FilterThread(daemon.home, daemon.options)
         self._looked = FilterThread(daemon.home, daemon.options)
+        self.suspicions = Suspicions()  #: for what is looked at
 
     def ask(self, question: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
         """Have a filter asked something."""
