@@ -30,7 +30,12 @@ from real_daemon import Daemon, serving
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, "stats", "costs", "models"))]
+ABOUT_LESSONS = (
+    "messages",
+    *(f"messages/{act}" for act in ("export", "forget", "suspects", "confirm", "doubt", "relearn")),
+)
+NAMES = (*ABOUT_MAIL, *ABOUT_LESSONS, "stats", "costs", "models")
+ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in NAMES)]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -63,7 +68,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     ("path", "mode"),
     [
         *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", *ABOUT_LESSONS)),
     ],
 )
 def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
@@ -94,8 +99,11 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 
 
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
-    for name, operation in operations(document):
-        if name.startswith("POST"):
+    assert {name for name, operation in operations(document) if "requestBody" in operation} == {
+        f"POST /v1/{name}" for name in ABOUT_MAIL
+    }
+    for _, operation in operations(document):
+        if "requestBody" in operation:
             assert operation["requestBody"]["content"]["message/rfc822"]["example"].startswith("From: ")
 
 
@@ -114,8 +122,13 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             capture_output=True,
             check=True,
         )
-        answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, refused = answers
+        answers.append(json.loads(done.stdout or "null"))
+    check, explain, learn, forget, forget_again, page, _export, many, suspects, relearn, confirm, refused = answers
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
+    assert page == {"lessons": [], "after": None, "total": 0}
+    assert (tmp_path / "lessons.csv").read_text().startswith("time,label,user,")
+    assert (many["status"], many["detail"]) == (409, "The selection has 0 lessons, not 12: nothing was forgotten.")
+    assert suspects["reason"] == ""
+    assert (relearn["outcome"], confirm["outcome"]) == ("unknown", "unknown")
     assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from priory.journal import JournalBusyError, JournalError
+from priory.journal import JournalBusyError, JournalError, SelectionError
 from priory.server.connection import log_error
 from priory.server.page.shell import Visit, error_page
 
@@ -25,6 +25,7 @@ _MEANINGS: Final = {
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
     408: "The message took too long to come.",
+    409: "Something else is the case than was expected; nothing was changed.",
     413: "The message is larger than `max_bytes` of `[serve]` allows.",
     415: "The message is not said to be `message/rfc822`, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
@@ -83,6 +84,7 @@ def tell_problems(app: FastAPI) -> None:
     """Have an application answer all that goes wrong with a problem."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(SelectionError, _unselectable)
     app.add_exception_handler(JournalError, _unreadable)
     app.add_exception_handler(Exception, _failed)
 
@@ -100,6 +102,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     said = [f"{each['loc'][-1]}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
     return refused(request.scope, 422, "; ".join(said))
+
+
+async def _unselectable(request: Request, error: Exception) -> Response:
+    return refused(request.scope, 422, f"{error}.")
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
