@@ -30,7 +30,8 @@ from real_daemon import Daemon, serving
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, "stats", "costs", "models"))]
+ABOUT_IT = ("stats", "costs", "models", "history", "calibration", "drift")
+ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, *ABOUT_IT))]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -63,7 +64,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     ("path", "mode"),
     [
         *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", "history")),
     ],
 )
 def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
@@ -115,7 +116,9 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             check=True,
         )
         answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, refused = answers
+    check, explain, learn, forget, forget_again, history, calibration, drift, refused = answers
+    assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
+    assert calibration["n"] == drift["n"] > 0
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
     assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE

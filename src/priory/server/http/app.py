@@ -13,6 +13,8 @@ from priory.server.http.access import Guard
 from priory.server.http.ask import ask_routes
 from priory.server.http.filters import Filters
 from priory.server.http.health import health_routes
+from priory.server.http.history import history_routes
+from priory.server.http.judge import judge_routes
 from priory.server.http.limits import Lingering, Rates
 from priory.server.http.problems import problem, tell_problems
 from priory.server.http.state import Daemon
@@ -33,7 +35,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(_ByOurName)
     app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
     app.include_router(health_routes(daemon))
-    for routes in (ask_routes, teach_routes, about_routes):
+    for routes in (ask_routes, teach_routes, about_routes, history_routes, judge_routes):
         app.include_router(routes(daemon, filters), prefix="/v1")
     return app
 
