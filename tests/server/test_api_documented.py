@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,8 @@ ABOUT_LESSONS = (
     "messages",
     *(f"messages/{act}" for act in ("export", "forget", "suspects", "confirm", "doubt", "relearn")),
 )
-NAMES = (*ABOUT_MAIL, *ABOUT_LESSONS, "stats", "costs", "models")
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in NAMES)]
+ABOUT_IT = ("stats", "costs", "models", "history", "calibration", "drift")
+ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, *ABOUT_LESSONS, *ABOUT_IT))]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -68,7 +69,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     ("path", "mode"),
     [
         *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", *ABOUT_LESSONS)),
+        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", *ABOUT_LESSONS, "history")),
     ],
 )
 def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
@@ -113,7 +114,7 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
     (tmp_path / "token").write_text(f"Authorization: Bearer {issue(daemon.home, 'learn')}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
     commands = re.findall(r"^curl .*$", GUIDE, re.MULTILINE)
-    answers = []
+    answers: dict[str, list[Any]] = defaultdict(list)  # by route
     for command in commands:
         done = subprocess.run(
             ["/bin/sh", "-c", command.replace("127.0.0.1:7358", f"127.0.0.1:{daemon.port}")],
@@ -122,13 +123,18 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             capture_output=True,
             check=True,
         )
-        answers.append(json.loads(done.stdout or "null"))
-    check, explain, learn, forget, forget_again, page, _export, many, suspects, relearn, confirm, refused = answers
+        answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(json.loads(done.stdout or "null"))
+    (check,), (explain,), (learn,), forgets = (answers[each] for each in ABOUT_MAIL)
     assert check["digest"] == explain["digest"] == digest
-    assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
+    assert [each["outcome"] for each in (learn, *forgets)] == ["learned", "forgotten", "unknown"]
+    (page,), (many,), (suspects,) = (answers[each] for each in ("messages", "messages/forget", "messages/suspects"))
     assert page == {"lessons": [], "after": None, "total": 0}
     assert (tmp_path / "lessons.csv").read_text().startswith("time,label,user,")
     assert (many["status"], many["detail"]) == (409, "The selection has 0 lessons, not 12: nothing was forgotten.")
     assert suspects["reason"] == ""
-    assert (relearn["outcome"], confirm["outcome"]) == ("unknown", "unknown")
+    assert [each["outcome"] for each in answers["messages/relearn"] + answers["messages/confirm"]] == ["unknown"] * 2
+    (history,), (calibration,), (drift,) = (answers[each] for each in ("history", "calibration", "drift"))
+    assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
+    assert calibration["n"] == drift["n"] > 0
+    (refused,) = answers["stats"]
     assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE

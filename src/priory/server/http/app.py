@@ -9,6 +9,8 @@ from priory.server.http.ask import ask_routes
 from priory.server.http.filters import Filters
 from priory.server.http.hardened import Hardened
 from priory.server.http.health import health_routes
+from priory.server.http.history import history_routes
+from priory.server.http.judge import judge_routes
 from priory.server.http.limits import Lingering, Rates
 from priory.server.http.messages import messages_routes
 from priory.server.http.names import ByOurName
@@ -34,7 +36,15 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(Lingering, most_bytes=serving.max_bytes)
     app.add_middleware(Refusals, tally=daemon.tally)
     app.include_router(health_routes(daemon))
-    for routes in (ask_routes, teach_routes, about_routes, messages_routes, suspects_routes):
+    for routes in (
+        ask_routes,
+        teach_routes,
+        about_routes,
+        messages_routes,
+        suspects_routes,
+        history_routes,
+        judge_routes,
+    ):
         app.include_router(routes(daemon, filters), prefix="/v1")
     app.include_router(asset_routes())
     app.include_router(login_routes(daemon))
