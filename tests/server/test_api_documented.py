@@ -24,13 +24,14 @@ import needed
 from command import priory
 from http_client import Client
 from priory.demo import Drawn, draw
-from priory.server.tokens import issue
+from priory.server.tokens import SCOPES, issue
 from real_daemon import Daemon, serving
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, "stats", "costs", "models"))]
+ASKED = ["/healthz", "/metrics", *(f"/v1/{name}" for name in ("stats", "costs", "models"))]
+ROUTES = [*(("GET", path) for path in ASKED), *(("POST", f"/v1/{name}") for name in ABOUT_MAIL), ("PUT", "/v1/costs")]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -60,22 +61,24 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize(
-    ("path", "mode"),
+    ("method", "path", "mode"),
     [
-        *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        *((*route, GenerationMode.POSITIVE) for route in ROUTES),
+        *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        ("PUT", "/v1/costs", GenerationMode.NEGATIVE),
     ],
 )
-def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
+def test_every_answer_is_as_documented(
+    method: str, path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]
+):
     schema = schemathesis.openapi.from_dict(document)
     schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
-    (method,) = document["paths"][path]
-    tokens = [issue(daemon.home, "check"), issue(daemon.home, "learn"), "priory_none"]
+    tokens = [*(issue(daemon.home, scope) for scope in SCOPES), "priory_none"]
 
     @settings(
         max_examples=12, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
-    @given(case=schema[path][method.upper()].as_strategy(generation_mode=mode))
+    @given(case=schema[path][method].as_strategy(generation_mode=mode))
     def asked(case: schemathesis.Case) -> None:
         for token in tokens:
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
@@ -84,7 +87,7 @@ def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: 
 
 
 def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str, Any]):
-    assert set(document["paths"]) == set(ROUTES)
+    assert {name for name, _ in operations(document)} == {" ".join(route) for route in ROUTES}
     scopes = {name: operation.get("security") for name, operation in operations(document)}
     assert scopes.pop("GET /healthz") is None
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
@@ -95,14 +98,15 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
     for name, operation in operations(document):
-        if name.startswith("POST"):
-            assert operation["requestBody"]["content"]["message/rfc822"]["example"].startswith("From: ")
+        if not name.startswith("GET"):
+            assert all(content["example"] for content in operation["requestBody"]["content"].values())
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     needed.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
-    (tmp_path / "token").write_text(f"Authorization: Bearer {issue(daemon.home, 'learn')}")
+    for name, scope in (("token", "learn"), ("admin", "admin")):
+        (tmp_path / name).write_text(f"Authorization: Bearer {issue(daemon.home, scope)}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
     commands = re.findall(r"^curl .*$", GUIDE, re.MULTILINE)
     answers = []
@@ -115,7 +119,9 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             check=True,
         )
         answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, refused = answers
+    check, explain, learn, forget, forget_again, costs, set_costs, refused = answers
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
-    assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE
+    assert costs["labels"] == ["ham", "spam"]
+    for shown in (set_costs, refused):
+        assert json.dumps(shown, ensure_ascii=False, separators=(",", ":")) in GUIDE

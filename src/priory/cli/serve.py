@@ -1,10 +1,15 @@
 """`priory serve`: the daemon that answers mail servers and the thin client."""
 
 import gc
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from priory.cli.options import HOME, Config, Home, Problem, config_path, problems, require
+
+if TYPE_CHECKING:
+    from priory.decision import Costs
 
 
 def serve(home: Home = HOME, config: Config = None) -> None:
@@ -29,10 +34,16 @@ def serve(home: Home = HOME, config: Config = None) -> None:
     require(home)
     place, path = home.expanduser().absolute(), config_path(home, config)
     with problems():
-        master = Master(place, lambda: (load(path), load_serving(path)))
+        master = Master(place, lambda: (load(path), load_serving(path)), lambda costs: _set_costs(path, costs))
         gc.freeze()  # what is loaded is shared with the workers as long as nobody touches it
         try:
             status = master.run()
         except ListenError as error:
             raise Problem(str(error)) from None
     raise typer.Exit(status)
+
+
+def _set_costs(path: Path, costs: "Costs") -> str:
+    from priory.config.writing import set_costs  # noqa: PLC0415 - only the process that is told to needs it
+
+    return set_costs(path, costs)

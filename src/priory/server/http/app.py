@@ -11,6 +11,7 @@ from priory import __version__
 from priory.server.http.about import about_routes
 from priory.server.http.access import Guard
 from priory.server.http.ask import ask_routes
+from priory.server.http.costs import costs_routes
 from priory.server.http.filters import Filters
 from priory.server.http.health import health_routes
 from priory.server.http.limits import Lingering, Rates
@@ -33,8 +34,9 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(_ByOurName)
     app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
     app.include_router(health_routes(daemon))
-    for routes in (ask_routes, teach_routes, about_routes):
-        app.include_router(routes(daemon, filters), prefix="/v1")
+    routers = (ask_routes(daemon, filters), teach_routes(daemon, filters), about_routes(filters), costs_routes(daemon))
+    for router in routers:
+        app.include_router(router, prefix="/v1")
     return app
 
 
