@@ -26,6 +26,7 @@ from priory.server.listeners import Listener
 from priory.server.log import log
 from priory.server.notify import notify
 from priory.server.options import Serving
+from priory.server.recording import Recording
 from priory.server.worker import RETIRE, work
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -288,6 +289,8 @@ class Master:
         for process in self._leaving:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
+        if any(crew.serving.http for crew in crews):  # what was counted after the process for HTTP had ended
+            Recording(self._home, self._board, self._started).look()
         log("stopped")
         return status
 
