@@ -31,7 +31,8 @@ GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
 ASKED = ["/healthz", "/metrics", *(f"/v1/{name}" for name in ("stats", "costs", "models"))]
-ROUTES = [*(("GET", path) for path in ASKED), *(("POST", f"/v1/{name}") for name in ABOUT_MAIL), ("PUT", "/v1/costs")]
+COSTS = [("PUT", "/v1/costs"), ("POST", "/v1/costs/preview")]
+ROUTES = [*(("GET", path) for path in ASKED), *(("POST", f"/v1/{name}") for name in ABOUT_MAIL), *COSTS]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -65,7 +66,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     [
         *((*route, GenerationMode.POSITIVE) for route in ROUTES),
         *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
-        ("PUT", "/v1/costs", GenerationMode.NEGATIVE),
+        *((*route, GenerationMode.NEGATIVE) for route in COSTS),
     ],
 )
 def test_every_answer_is_as_documented(
@@ -119,9 +120,10 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             check=True,
         )
         answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, costs, set_costs, refused = answers
+    check, explain, learn, forget, forget_again, costs, tried, set_costs, refused = answers
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
-    assert costs["labels"] == ["ham", "spam"]
+    assert costs["labels"] == tried["labels"] == ["ham", "spam"]
+    assert tried["then"]["words"].startswith("Says unsure from probability 0.4, spam from 0.984: of 1,000 ham, ")
     for shown in (set_costs, refused):
         assert json.dumps(shown, ensure_ascii=False, separators=(",", ":")) in GUIDE

@@ -34,7 +34,12 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(_ByOurName)
     app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
     app.include_router(health_routes(daemon))
-    routers = (ask_routes(daemon, filters), teach_routes(daemon, filters), about_routes(filters), costs_routes(daemon))
+    routers = (
+        ask_routes(daemon, filters),
+        teach_routes(daemon, filters),
+        about_routes(filters),
+        costs_routes(daemon, filters),
+    )
     for router in routers:
         app.include_router(router, prefix="/v1")
     return app

@@ -1,4 +1,4 @@
-"""The routes about what mistakes cost: told, and set for all.
+"""The routes about what mistakes cost: told, tried out, and set for all.
 
 To set costs is to write them into the configuration and to have the master read it again. That replaces this process,
 too: the answer comes when the next one has taken over, from this one, which still answers whom it has heard.
@@ -10,13 +10,15 @@ import signal
 import time
 from typing import Annotated, Final
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 
 from priory.decision import Costs, thresholds
 from priory.server.counted import COSTS, number_of
 from priory.server.http import schemas
 from priory.server.http.access import needs
+from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
+from priory.server.http.preview import Preview, previewed
 from priory.server.http.prices import Proposal, costs_of, proposal_model
 from priory.server.http.problems import documented
 from priory.server.http.spoken import ERRORS, spoken, takes_json
@@ -28,8 +30,8 @@ _PATIENCE_S: Final = 60.0
 _LOOK_S: Final = 0.02
 
 
-def costs_routes(daemon: Daemon) -> APIRouter:
-    """Return the routes to look at costs, and to set them."""
+def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
+    """Return the routes to look at costs, to try them out, and to set them."""
     router = APIRouter(prefix="/costs", tags=["costs"])
     model = proposal_model(daemon.options.labels)
     now = daemon.options.costs
@@ -59,6 +61,25 @@ def costs_routes(daemon: Daemon) -> APIRouter:
                 raise HTTPException(409, f"The costs are as before: {why_not}")
             await _in_force(daemon, wanted)
         return _told(wanted)
+
+    @router.post(
+        "/preview",
+        responses=schemas.answered(Preview) | documented(*ERRORS, 503),
+        openapi_extra=takes_json(model, {"costs": now.as_configured()}),
+        dependencies=[needs("check")],
+    )
+    async def preview(
+        proposal: Annotated[Proposal, spoken(model, daemon.serving)],
+        most: Annotated[int, Query(ge=0, le=1000, description="Lessons that would change, of a page.")] = 50,
+        after: Annotated[
+            int | None, Query(ge=0, lt=1 << 63, description="`after` of the page before, of these costs.")
+        ] = None,
+    ) -> Response:
+        """Tell what costs would do on your own lessons, and change nothing."""
+        wanted = costs_of(proposal, now)
+        return json_response(
+            await filters.look(lambda filter_: json_bytes(previewed(filter_, filters.grounds, wanted, most, after)))
+        )
 
     return router
 
