@@ -11,9 +11,10 @@ from priory.server.http.access import needs
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
 from priory.server.http.problems import documented
+from priory.server.http.state import Daemon
 
 
-def about_routes(filters: Filters) -> APIRouter:
+def about_routes(_daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who wants to know the filter."""
     router = APIRouter(tags=["about"], dependencies=[needs("check")])
 
