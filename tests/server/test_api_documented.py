@@ -30,7 +30,8 @@ from real_daemon import Daemon, serving
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
-ASKED = ["/healthz", "/metrics", *(f"/v1/{name}" for name in ("stats", "costs", "models"))]
+ABOUT_IT = ("stats", "costs", "models", "history", "calibration", "drift")
+ASKED = ["/healthz", "/metrics", *(f"/v1/{name}" for name in ABOUT_IT)]
 COSTS = [("PUT", "/v1/costs"), ("POST", "/v1/costs/preview")]
 ROUTES = [*(("GET", path) for path in ASKED), *(("POST", f"/v1/{name}") for name in ABOUT_MAIL), *COSTS]
 
@@ -66,6 +67,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     [
         *((*route, GenerationMode.POSITIVE) for route in ROUTES),
         *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        ("GET", "/v1/history", GenerationMode.NEGATIVE),
         *((*route, GenerationMode.NEGATIVE) for route in COSTS),
     ],
 )
@@ -120,7 +122,10 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             check=True,
         )
         answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, costs, tried, set_costs, refused = answers
+    check, explain, learn, forget, forget_again, *of_costs, history, calibration, drift, refused = answers
+    costs, tried, set_costs = of_costs
+    assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
+    assert calibration["n"] == drift["n"] > 0
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
     assert costs["labels"] == tried["labels"] == ["ham", "spam"]

@@ -203,3 +203,38 @@ def test_mail_is_checked_whatever_is_wrong_with_the_history(home: Path, mail: li
         assert api.get("/v1/stats").status == 200
     assert daemon.process.returncode == 0
     assert "cannot be opened: Is a directory" in daemon.log
+
+
+def test_the_api_tells_what_was_counted(home: Path, mail: list[Drawn]) -> None:
+    with serving(home, CONFIG) as daemon:
+        api = Client(daemon.port, issue(home, "check"))
+        assert api.get("/v1/history").json["steps"] == []
+        n_checked(daemon, mail, 9)
+        api.post("/v1/check", mail[0].raw)
+        told = api.get("/v1/history?span=3600").json
+        assert told["step"] == 60
+        by_spamd = [n for step in told["steps"] for n in step["checked"].get("spamd", {}).values()]
+        assert sum(by_spamd) == 9
+        (times,) = (step["check_seconds"]["http"] for step in told["steps"] if "http" in step["check_seconds"])
+        assert times["count"] == 1
+        assert 0 < times["median"] <= times["p99"] <= 10
+        assert sum(step["bytes"].get("http", 0) for step in told["steps"]) == len(mail[0].raw)
+
+
+REFUSED = {
+    "span=86400&step=90": "step: whole minutes",
+    "span=864000&step=300": "whole hours",
+    "span=31536000&step=3600": "step: 3000 steps at most",
+    "span=1": "span: ",
+    "span=99999999999": "span: ",
+    "span=a%20day": "span: ",
+}
+
+
+def test_steps_that_cannot_be_are_refused_in_words(home: Path) -> None:
+    with serving(home, CONFIG) as daemon:
+        api = Client(daemon.port, issue(home, "check"))
+        for query, wrong in REFUSED.items():
+            answer = api.get(f"/v1/history?{query}")
+            assert answer.status == 422
+            assert wrong in answer.problem

@@ -10,6 +10,8 @@ from priory.server.http.costs import costs_routes
 from priory.server.http.filters import Filters
 from priory.server.http.hardened import Hardened
 from priory.server.http.health import health_routes
+from priory.server.http.history import history_routes
+from priory.server.http.judge import judge_routes
 from priory.server.http.limits import Lingering, Rates
 from priory.server.http.names import ByOurName
 from priory.server.http.problems import tell_problems
@@ -31,7 +33,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(Hardened)
     app.add_middleware(Lingering, most_bytes=serving.max_bytes)
     app.include_router(health_routes(daemon))
-    for routes in (ask_routes, teach_routes, about_routes, costs_routes):
+    for routes in (ask_routes, teach_routes, about_routes, costs_routes, history_routes, judge_routes):
         app.include_router(routes(daemon, filters), prefix="/v1")
     app.include_router(asset_routes())
     app.include_router(login_routes(daemon))

@@ -14,7 +14,7 @@ from priory.filter import Filter
 from priory.journal import Selection
 from priory.lab.error import LabError
 from priory.lab.operating import Ground, Operating, changed
-from priory.lab.predictions import Predictions
+from priory.lab.prequential import predictions_of
 from priory.listed import Listed
 from priory.predicted import Predicted
 
@@ -64,8 +64,7 @@ class Known:
         lessons, labels = filter_.predicted(), filter_.options.labels
         n_unscored = sum(filter_.journal.tally().values()) - len(lessons.labels)
         try:
-            names = ("",) * len(lessons.labels)
-            ground = Ground.of(Predictions(labels, lessons.labels, lessons.log_probabilities, names))
+            ground = Ground.of(predictions_of(lessons, labels))
         except LabError:
             return cls(lessons, n_unscored, None, None, _lacking(lessons, labels))
         return cls(lessons, n_unscored, ground, ground.at(filter_.options.costs), "")
