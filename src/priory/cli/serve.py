@@ -11,6 +11,7 @@ from priory.cli.options import HOME, Config, Home, Problem, config_path, problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from priory.decision import Costs
     from priory.server.options import Serving
 
 
@@ -43,9 +44,15 @@ def served(home: Path, config: Path, serving: "Callable[[], Serving]") -> int:
     from priory.server.master import Master  # noqa: PLC0415
 
     with problems():
-        master = Master(home, lambda: (load(config), serving()))
+        master = Master(home, lambda: (load(config), serving()), lambda costs: _set_costs(config, costs))
         gc.freeze()  # what is loaded is shared with the workers as long as nobody touches it
         try:
             return master.run()
         except ListenError as error:
             raise Problem(str(error)) from None
+
+
+def _set_costs(path: Path, costs: "Costs") -> str:
+    from priory.config.writing import set_costs  # noqa: PLC0415 - only the process that is told to needs it
+
+    return set_costs(path, costs)

@@ -6,6 +6,7 @@ from priory import __version__
 from priory.server.http.about import about_routes
 from priory.server.http.access import Guard
 from priory.server.http.ask import ask_routes
+from priory.server.http.costs import costs_routes
 from priory.server.http.filters import Filters
 from priory.server.http.hardened import Hardened
 from priory.server.http.health import health_routes
@@ -44,6 +45,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
         suspects_routes,
         history_routes,
         judge_routes,
+        costs_routes,
     ):
         app.include_router(routes(daemon, filters), prefix="/v1")
     app.include_router(asset_routes())
