@@ -30,7 +30,8 @@ from real_daemon import Daemon, serving
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, "stats", "costs", "models"))]
+COMPARED = ["/v1/evaluate", *(f"/v1/evaluate/{{id}}{part}" for part in ("", "/events", "/report", "/report.json"))]
+ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, "stats", "costs", "models")), *COMPARED]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -63,24 +64,51 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     ("path", "mode"),
     [
         *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", "evaluate")),
     ],
 )
 def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
     schema = schemathesis.openapi.from_dict(document)
     schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
-    (method,) = document["paths"][path]
-    tokens = [issue(daemon.home, "check"), issue(daemon.home, "learn"), "priory_none"]
+    tokens = [*(issue(daemon.home, scope) for scope in ("check", "learn", "admin")), "priory_none"]
+    operations = [schema[path][method.upper()] for method in document["paths"][path]]
 
     @settings(
         max_examples=12, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
-    @given(case=schema[path][method.upper()].as_strategy(generation_mode=mode))
+    @given(case=st.sampled_from(operations).flatmap(lambda operation: operation.as_strategy(generation_mode=mode)))
     def asked(case: schemathesis.Case) -> None:
         for token in tokens:
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
 
     asked()
+
+
+def test_every_answer_about_a_comparison_is_as_documented(daemon: Daemon, document: dict[str, Any]):
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
+    client = Client(daemon.port, issue(daemon.home, "admin"))
+
+    def end_all() -> None:
+        for each in client.get("/v1/evaluate").json["evaluations"]:
+            client.ask("DELETE", f"/v1/evaluate/{each['id']}")
+        daemon.wait_until(lambda: all(each["ended"] for each in client.get("/v1/evaluate").json["evaluations"]))
+
+    def asked(method: str, path: str = "", id_: str = "", **body: object) -> Any:
+        parts: dict[str, Any] = {"path_parameters": {"id": id_}} if id_ else {"body": body}
+        case = schema["/v1/evaluate" + ("/{id}" if id_ else "") + path][method].Case(**parts)
+        return case.call_and_validate(headers={"Authorization": f"Bearer {client.token}"}, checks=CHECKS)
+
+    end_all()  # others may have begun some
+    quick = asked("POST", models=["bernoulli"], folds=2).json()["id"]
+    for path in ("/events", "", "/report", "/report.json"):  # the first waits for the end
+        assert asked("GET", path, quick).status_code == 200
+    assert asked("DELETE", "", quick).status_code == 204
+    long = asked("POST", nested=True).json()["id"]
+    assert asked("POST").status_code == 409
+    assert asked("GET", "/report", long).status_code == 409
+    assert asked("DELETE", "", long).status_code == 202
+    end_all()
 
 
 def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str, Any]):
@@ -96,26 +124,35 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
     for name, operation in operations(document):
         if name.startswith("POST"):
-            assert operation["requestBody"]["content"]["message/rfc822"]["example"].startswith("From: ")
+            for media_type, content in operation["requestBody"]["content"].items():
+                assert media_type == "application/json" or content["example"].startswith("From: ")
+                assert content["example"]
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     needed.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
-    (tmp_path / "token").write_text(f"Authorization: Bearer {issue(daemon.home, 'learn')}")
+    for name, scope in {"token": "learn", "admin": "admin"}.items():
+        (tmp_path / name).write_text(f"Authorization: Bearer {issue(daemon.home, scope)}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
-    commands = re.findall(r"^curl .*$", GUIDE, re.MULTILINE)
+    known = {"PATH": "/usr/bin:/bin", "DIGEST": digest}
     answers = []
-    for command in commands:
+    for command in re.findall(r"^curl .*$", GUIDE, re.MULTILINE):
         done = subprocess.run(
             ["/bin/sh", "-c", command.replace("127.0.0.1:7358", f"127.0.0.1:{daemon.port}")],
             cwd=tmp_path,
-            env={"PATH": "/usr/bin:/bin", "DIGEST": digest},
+            env=known,
             capture_output=True,
             check=True,
         )
-        answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, refused = answers
+        answers.append(json.loads(done.stdout) if done.stdout.startswith(b"{") else done.stdout.decode())
+        if "/v1/evaluate " in f"{command} " and "id" in answers[-1]:
+            known["ID"] = answers[-1]["id"]
+    check, explain, learn, forget, forget_again, started, events, _page, stopped, refused = answers
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
+    assert started["state"] == "running"
+    assert "\nevent: end\n" in events
+    assert "<title>what " in (tmp_path / "report.html").read_text()
+    assert stopped == ""
     assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE

@@ -150,7 +150,7 @@ class Master:
         if member.role == HTTP:
             from priory.server.http.process import show  # noqa: PLC0415 - what it needs, no other process loads
 
-            daemon = Daemon(self._home, crew.serving, self._board, self._started, crew.options, tally)
+            daemon = Daemon(self._home, crew.serving, self._board, self._started, crew.options, tally, self._alive)
             show(daemon, list(sockets), ready, self._alive)
         else:
             work(self._home, crew.options, crew.serving, sockets, tally, ready, self._alive)

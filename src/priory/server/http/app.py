@@ -8,9 +8,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from priory import __version__
+from priory.server.evaluation.runs import Runs
 from priory.server.http.about import about_routes
 from priory.server.http.access import Guard
 from priory.server.http.ask import ask_routes
+from priory.server.http.evaluate import evaluate_routes
 from priory.server.http.filters import Filters
 from priory.server.http.health import health_routes
 from priory.server.http.limits import Lingering, Rates
@@ -35,6 +37,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.include_router(health_routes(daemon))
     for routes in (ask_routes, teach_routes, about_routes):
         app.include_router(routes(daemon, filters), prefix="/v1")
+    app.include_router(evaluate_routes(daemon, Runs(daemon.home, daemon.alive)), prefix="/v1")
     return app
 
 

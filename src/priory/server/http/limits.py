@@ -39,26 +39,30 @@ class Rates:
 
 
 async def message(request: Request, most_bytes: int, patience_s: float) -> bytes:
-    """Return the message that a request carries, whatever the request says about its length."""
+    """Return the message that a request carries."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != MESSAGE or "content-encoding" in request.headers:
         raise HTTPException(415, f"The body must be a message as it came: Content-Type: {MESSAGE}, not compressed.")
-    too_large = HTTPException(
-        413, f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
-    )
+    too_large = f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
+    return await body(request, most_bytes, patience_s, "message", too_large)
+
+
+async def body(request: Request, most_bytes: int, patience_s: float, what: str, too_large: str) -> bytes:
+    """Return what a request carries, whatever it says about its length."""
+    refusal = HTTPException(413, too_large)
     if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise too_large
+        raise refusal
     raw = bytearray()
     try:
         async with asyncio.timeout(patience_s):
             async for piece in request.stream():
                 raw += piece
                 if len(raw) > most_bytes:
-                    raise too_large
+                    raise refusal
     except TimeoutError:
-        raise HTTPException(408, f"The message did not come within {patience_s} seconds.") from None
+        raise HTTPException(408, f"The {what} did not come within {patience_s} seconds.") from None
     except ClientDisconnect:
-        raise HTTPException(400, "The message ended too soon.") from None
+        raise HTTPException(400, f"The {what} ended too soon.") from None
     return bytes(raw)
 
 

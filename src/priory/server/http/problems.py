@@ -21,7 +21,9 @@ _MEANINGS: Final = {
     400: "The request ended too soon, or says two things at once.",
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
+    404: "There is none of this name.",
     408: "The message took too long to come.",
+    409: "This cannot be done as things are; the detail says what is in the way.",
     413: "The message is larger than `max_bytes` of `[serve]` allows.",
     415: "The message is not said to be `message/rfc822`, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
@@ -75,14 +77,20 @@ def tell_problems(app: FastAPI) -> None:
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     own = {404: "There is no such route; /openapi.json lists all.", 405: "This route has other methods: see Allow."}
-    return problem(error.status_code, own.get(error.status_code, error.detail), error.headers)
+    is_said = error.detail != HTTPStatus(error.status_code).phrase  # what nobody has said, the framework has
+    detail = error.detail if is_said else own.get(error.status_code, error.detail)
+    return problem(error.status_code, detail, error.headers)
 
 
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """Name the parameters that are wrong, not what was given for them."""
     assert isinstance(error, RequestValidationError)
-    said = [f"{each['loc'][-1]}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
-    return problem(422, "; ".join(said))
+    return problem(422, "; ".join(map(_wrong, error.errors())))
+
+
+def _wrong(found: Mapping[str, Any]) -> str:
+    where, *inside = found["loc"]
+    return f"{'.'.join(map(str, inside)) or where}: {found['msg'].removeprefix('Value error, ')}"
 
 
 async def _unreadable(_request: Request, error: Exception) -> JSONResponse:

@@ -11,6 +11,7 @@ from typing import Final
 
 import h11
 import uvicorn
+from starlette.datastructures import State
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priory.server.connection import DRAIN_S, log_error
@@ -29,8 +30,9 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
     """Answer until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     logging.getLogger().addHandler(_Log(logging.WARNING))
     filters = Filters(daemon)
+    app = application(daemon, filters)
     config = uvicorn.Config(
-        application(daemon, filters),
+        app,
         http=_connection(daemon.serving.timeout),
         ws="none",
         lifespan="off",
@@ -42,7 +44,7 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         backlog=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
     )
-    asyncio.run(_serve(_Server(config, ready, alive), filters, sockets))
+    asyncio.run(_serve(_Server(config, app.state, ready, alive), filters, sockets))
 
 
 async def _serve(server: uvicorn.Server, filters: Filters, sockets: list[socket.socket]) -> None:
@@ -82,8 +84,9 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
 class _Server(uvicorn.Server):
     """A server that hears its master's signals, and says when it is ready."""
 
-    def __init__(self, config: uvicorn.Config, ready: int, alive: int) -> None:
+    def __init__(self, config: uvicorn.Config, state: State, ready: int, alive: int) -> None:
         super().__init__(config)
+        self._state = state
         self._ready = ready
         self._alive = alive
 
@@ -106,6 +109,7 @@ class _Server(uvicorn.Server):
         asyncio.get_running_loop().remove_reader(self._alive)
         for server in self.servers:
             server.close()
+        self._state.is_leaving = True  # answers that would not end, do
         self.should_exit = True
 
 

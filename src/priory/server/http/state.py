@@ -21,6 +21,7 @@ class Daemon:
     started: float  #: the time when it was
     options: Options
     tally: Tally  #: what is asked and taught over HTTP
+    alive: int | None = None  #: a pipe that is closed when the daemon ends
 
     @property
     def workers_ready(self) -> int:
