@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,40 @@ def test_one_that_is_killed_is_shown_as_such(lab: Lab):
     assert ended["state"] == "killed"
     assert "It ended before it was done" in ended["why"]
     assert lab.ended(lab.begun(**QUICK))["state"] == "finished"
+
+
+def test_with_one_that_is_killed_those_end_that_work_for_it(lab: Lab):
+    id_ = lab.begun(**LONG, jobs=2)
+    process = lab.process
+    lab.daemon.wait_until(lambda: len(group(process)) > 2)
+    os.kill(process, signal.SIGKILL)
+    assert lab.ended(id_)["state"] == "killed"
+    lab.daemon.wait_until(lambda: not group(process))
+
+
+def test_that_memory_was_short_is_said(lab: Lab):
+    id_ = lab.begun(**LONG, jobs=2)
+    process = lab.process
+    lab.daemon.wait_until(lambda: len(workers(process)) == 2)
+    os.kill(workers(process)[0], signal.SIGKILL)  # as the system does
+    ended = lab.ended(id_)
+    assert ended["state"] == "failed"
+    assert ended["why"].startswith("There was not enough memory.")
+
+
+def group(leader: int) -> list[int]:
+    """The processes of a group that have not ended."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _parent, group_ = place.read_text().rpartition(")")[2].split()[:3]
+            if int(group_) == leader and state != "Z":
+                found.append(int(place.parent.name))
+    return found
+
+
+def workers(leader: int) -> list[int]:
+    return [each for each in group(leader) if b"LokyProcess" in Path(f"/proc/{each}/cmdline").read_bytes()]
 
 
 def test_a_comparison_outlives_a_reload_and_who_follows_it_goes_on(lab: Lab):

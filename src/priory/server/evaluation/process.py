@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -125,7 +126,7 @@ def _outcome(files: RunFiles, home: Path, options: Options, asked: Asked) -> Out
         return _kept(files, teller, report)
     except (LabError, JournalError) as error:
         return Outcome(time.time(), str(error))
-    except MemoryError:
+    except (MemoryError, BrokenExecutor):  # a process that worked for us was killed
         return Outcome(time.time(), _MEMORY)
     except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for the outcome
         if files.folder.is_dir():

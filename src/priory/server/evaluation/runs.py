@@ -55,7 +55,7 @@ class Runs:
                 files.note_outcome(Outcome(time.time(), f"No process can be started: {error.strerror}."))
             else:
                 _say(lock, files.folder.name, process.pid)
-                Thread(target=process.wait, daemon=True).start()  # or it would stay, when it has ended
+                Thread(target=_bury, args=(process,), daemon=True).start()
         finally:
             os.close(lock)
         run = self.find(files.folder.name)
@@ -142,6 +142,14 @@ class Runs:
         with suppress(BrokenPipeError), process.stdin as told:
             told.write(pickle.dumps((self._home, options, asked)))
         return process
+
+
+def _bury(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for the end of a process, and have those end that worked for it: killed, it could not see to that."""
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # until it is buried its number is nobody else's
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    process.wait()
 
 
 def _say(lock: int, name: str, process: int = 0) -> None:
