@@ -8,9 +8,10 @@ from fastapi.responses import StreamingResponse
 
 from priory.server.evaluation.run import Run
 from priory.server.evaluation.runs import BusyError, Runs
+from priory.server.evaluation.words import why_not
 from priory.server.http import schemas
 from priory.server.http.access import needs
-from priory.server.http.evaluations import EXAMPLE, WHY, Comparison, Evaluation, Evaluations, as_dict
+from priory.server.http.evaluations import EXAMPLE, Comparison, Evaluation, Evaluations, as_dict
 from priory.server.http.following import EVENT, EVENTS, Following
 from priory.server.http.json import json_bytes, json_response
 from priory.server.http.json_body import json_body, takes_json
@@ -25,7 +26,12 @@ _NO_PAGE: Final = (
     "The report as a page needs plotly, which was not there: pip install 'priory[report]', and compare again. The "
     "figures are in report.json."
 )
-_SECURE: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+_SECURE: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "unsafe-none",  # browsers show no page that says more and is fenced in
+}
 
 
 def evaluate_routes(daemon: Daemon, runs: Runs) -> APIRouter:
@@ -143,8 +149,7 @@ def _require_report(run: Run) -> str:
     if not run.is_over:
         raise HTTPException(409, "The comparison is under way; there is a report when it is done.")
     if run.state != "finished" or run.outcome is None:
-        why = run.outcome.why if run.outcome else WHY[run.state]
-        raise HTTPException(409, f"There is no report. {why}")
+        raise HTTPException(409, f"There is no report. {why_not(run)}")
     return run.outcome.policy
 
 

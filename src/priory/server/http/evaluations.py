@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from priory.lab.catalogue import JOURNAL_WAYS, MODELS
 from priory.server.evaluation.run import Asked, Run
+from priory.server.evaluation.words import headline, why_not, words
 from priory.server.http.schemas import Answer
 
 EXAMPLE: Final = {"models": ["filter", "bernoulli", "logistic"], "by": "time"}
@@ -58,6 +59,10 @@ class Evaluation(Answer):
     done: int = Field(examples=[7])
     total: int = Field(description="Of so many; 0 if that is not known.", examples=[15])
     remaining: float | None = Field(description="Seconds that this stage may take yet.", examples=[12.5])
+    words: str = Field(
+        description="All that for people, or what came of it.",
+        examples=["Judging: 7 of 15 models on parts of the mail, about 10 seconds left"],
+    )
     messages: int | None = Field(description="That are compared by.", examples=[2000])
     winner: str | None = Field(description="The model with the fewest errors.", examples=[None])
     error_rate: float | None = Field(description="Of the winner.", examples=[None])
@@ -71,13 +76,6 @@ class Evaluations(Answer):
     """All comparisons, the latest first."""
 
     evaluations: list[Evaluation]
-
-
-WHY: Final = {
-    "stopped": "It was stopped. Start the same again, and it goes on where it stopped.",
-    "killed": "It ended before it was done: the daemon was stopped, or memory was short. Start the same again, and it "
-    "goes on where it ended.",
-}
 
 
 def as_dict(run: Run) -> dict[str, Any]:
@@ -95,11 +93,12 @@ def as_dict(run: Run) -> dict[str, Any]:
         "done": progress.done,
         "total": progress.total,
         "remaining": progress.remaining,
+        "words": headline(run) if run.is_over else words(progress),
         "messages": outcome.messages if outcome else progress.messages,
         "winner": outcome.winner if outcome and is_finished else None,
         "error_rate": outcome.error_rate if outcome else None,
         "lines": outcome.lines if outcome else [],
-        "why": outcome.why if outcome else WHY.get(run.state, ""),
+        "why": why_not(run),
         "report": f"{place}.json" if is_finished else None,
         "page": place if outcome and outcome.policy else None,
     }
