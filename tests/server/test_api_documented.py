@@ -35,12 +35,19 @@ ASKED_LESSONS = ("messages", "messages/export", "messages/suspects")
 ABOUT_LESSONS = (*ASKED_LESSONS, *(f"messages/{act}" for act in ("forget", "confirm", "doubt", "relearn")))
 ABOUT_IT = ("stats", "costs", "models", "history", "calibration", "drift")
 COSTS = [("PUT", "/v1/costs"), ("POST", "/v1/costs/preview")]
+COMPARISONS = [
+    ("POST", "/v1/evaluate"),
+    ("GET", "/v1/evaluate"),
+    ("DELETE", "/v1/evaluate/{id}"),
+    *(("GET", f"/v1/evaluate/{{id}}{part}") for part in ("", "/events", "/report", "/report.json")),
+]
 LESSONS = [("GET" if each in ASKED_LESSONS else "POST", f"/v1/{each}") for each in ABOUT_LESSONS]
 ROUTES = [
     *(("GET", path) for path in ("/healthz", "/metrics", *(f"/v1/{name}" for name in ABOUT_IT))),
     *(("POST", f"/v1/{name}") for name in ABOUT_MAIL),
     *LESSONS,
     *COSTS,
+    *COMPARISONS,
 ]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
@@ -76,7 +83,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
         *((*route, GenerationMode.POSITIVE) for route in ROUTES),
         *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
         ("GET", "/v1/history", GenerationMode.NEGATIVE),
-        *((*route, GenerationMode.NEGATIVE) for route in (*LESSONS, *COSTS)),
+        *((*route, GenerationMode.NEGATIVE) for route in (*LESSONS, *COSTS, COMPARISONS[0])),
     ],
 )
 def test_every_answer_is_as_documented(
@@ -95,6 +102,33 @@ def test_every_answer_is_as_documented(
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
 
     asked()
+
+
+def test_every_answer_about_a_comparison_is_as_documented(daemon: Daemon, document: dict[str, Any]):
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
+    client = Client(daemon.port, issue(daemon.home, "admin"))
+
+    def end_all() -> None:
+        for each in client.get("/v1/evaluate").json["evaluations"]:
+            client.ask("DELETE", f"/v1/evaluate/{each['id']}")
+        daemon.wait_until(lambda: all(each["ended"] for each in client.get("/v1/evaluate").json["evaluations"]))
+
+    def asked(method: str, path: str = "", id_: str = "", **body: object) -> Any:
+        parts: dict[str, Any] = {"path_parameters": {"id": id_}} if id_ else {"body": body}
+        case = schema["/v1/evaluate" + ("/{id}" if id_ else "") + path][method].Case(**parts)
+        return case.call_and_validate(headers={"Authorization": f"Bearer {client.token}"}, checks=CHECKS)
+
+    end_all()  # others may have begun some
+    quick = asked("POST", models=["bernoulli"], folds=2).json()["id"]
+    for path in ("/events", "", "/report", "/report.json"):  # the first waits for the end
+        assert asked("GET", path, quick).status_code == 200
+    assert asked("DELETE", "", quick).status_code == 204
+    long = asked("POST", nested=True).json()["id"]
+    assert asked("POST").status_code == 409
+    assert asked("GET", "/report", long).status_code == 409
+    assert asked("DELETE", "", long).status_code == 202
+    end_all()
 
 
 def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str, Any]):
@@ -119,17 +153,20 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
     for name, scope in (("token", "learn"), ("admin", "admin")):
         (tmp_path / name).write_text(f"Authorization: Bearer {issue(daemon.home, scope)}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
-    commands = re.findall(r"^curl .*$", GUIDE, re.MULTILINE)
+    known = {"PATH": "/usr/bin:/bin", "DIGEST": digest}
     answers: dict[str, list[Any]] = defaultdict(list)  # by route
-    for command in commands:
+    for command in re.findall(r"^curl .*$", GUIDE, re.MULTILINE):
         done = subprocess.run(
             ["/bin/sh", "-c", command.replace("127.0.0.1:7358", f"127.0.0.1:{daemon.port}")],
             cwd=tmp_path,
-            env={"PATH": "/usr/bin:/bin", "DIGEST": digest},
+            env=known,
             capture_output=True,
             check=True,
         )
-        answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(json.loads(done.stdout or "null"))
+        answer = json.loads(done.stdout) if done.stdout.startswith(b"{") else done.stdout.decode()
+        answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(answer)
+        if "evaluate" in answers:
+            known["ID"] = answers["evaluate"][0]["id"]
     (check,), (explain,), (learn,), forgets = (answers[each] for each in ABOUT_MAIL)
     assert check["digest"] == explain["digest"] == digest
     assert [each["outcome"] for each in (learn, *forgets)] == ["learned", "forgotten", "unknown"]
@@ -146,6 +183,11 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
     (tried,) = answers["costs/preview"]
     assert costs["labels"] == tried["labels"] == ["ham", "spam"]
     assert tried["then"]["words"].startswith("Says unsure from probability 0.4, spam from 0.984: of 1,000 ham, ")
+    (started,), (events,) = answers["evaluate"], answers["evaluate/$ID/events"]
+    assert started["state"] == "running"
+    assert "\nevent: end\n" in events
+    assert "<title>what " in (tmp_path / "report.html").read_text()
+    assert answers["evaluate/$ID"] == [""]
     (refused,) = answers["stats"]
     for shown in (set_costs, refused):
         assert json.dumps(shown, ensure_ascii=False, separators=(",", ":")) in GUIDE

@@ -3,10 +3,12 @@
 from fastapi import FastAPI
 
 from priory import __version__
+from priory.server.evaluation.runs import Runs
 from priory.server.http.about import about_routes
 from priory.server.http.access import Guard
 from priory.server.http.ask import ask_routes
 from priory.server.http.costs import costs_routes
+from priory.server.http.evaluate import evaluate_routes
 from priory.server.http.filters import Filters
 from priory.server.http.hardened import Hardened
 from priory.server.http.health import health_routes
@@ -22,6 +24,7 @@ from priory.server.http.suspects import suspects_routes
 from priory.server.http.teach import teach_routes
 from priory.server.page.assets import asset_routes
 from priory.server.page.check import check_page
+from priory.server.page.lab import lab_page
 from priory.server.page.login import login_routes
 from priory.server.tokens import Tokens
 
@@ -48,8 +51,9 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
         costs_routes,
     ):
         app.include_router(routes(daemon, filters), prefix="/v1")
+    app.include_router(evaluate_routes(daemon, Runs(daemon.home, daemon.alive)), prefix="/v1")
     app.include_router(asset_routes())
     app.include_router(login_routes(daemon))
-    for page in (check_page,):
+    for page in (check_page, lab_page):
         app.include_router(page(daemon, filters))
     return app

@@ -18,10 +18,10 @@ from priory.server.http import schemas
 from priory.server.http.access import needs
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
+from priory.server.http.json_body import ERRORS, json_body, takes_json
 from priory.server.http.preview import Preview, previewed
 from priory.server.http.prices import Proposal, costs_of, proposal_model
 from priory.server.http.problems import documented
-from priory.server.http.spoken import ERRORS, spoken, takes_json
 from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.tokens import Token
@@ -48,7 +48,7 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         openapi_extra=takes_json(model, {"costs": now.as_configured()}),
     )
     async def set_costs(
-        token: Annotated[Token, needs("admin")], proposal: Annotated[Proposal, spoken(model, daemon.serving)]
+        token: Annotated[Token, needs("admin")], proposal: Annotated[Proposal, json_body(model, daemon.serving)]
     ) -> Response:
         """Set what each mistake costs, in the configuration file and for all; the answer comes when it is in force.
 
@@ -69,7 +69,7 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         dependencies=[needs("check")],
     )
     async def preview(
-        proposal: Annotated[Proposal, spoken(model, daemon.serving)],
+        proposal: Annotated[Proposal, json_body(model, daemon.serving)],
         most: Annotated[int, Query(ge=0, le=1000, description="Lessons that would change, of a page.")] = 50,
         after: Annotated[
             int | None, Query(ge=0, lt=1 << 63, description="`after` of the page before, of these costs.")

@@ -24,6 +24,7 @@ _MEANINGS: Final = {
     400: "The request ended too soon, or says two things at once.",
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
+    404: "There is none of this name.",
     408: "What was sent took too long to come.",
     409: "The request does not fit how things are; `detail` says what to do first.",
     413: "What was sent is too large: a message than `max_bytes` of `[serve]`, JSON than 64 KiB.",
@@ -94,7 +95,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     own = {404: "There is no such route; /openapi.json lists all.", 405: "This route has other methods: see Allow."}
     if error.status_code == 404 and wants_page(request.scope):
         own[404] = "There is no such page; above are all there are."
-    return refused(request.scope, error.status_code, own.get(error.status_code, error.detail), error.headers)
+    is_said = error.detail != HTTPStatus(error.status_code).phrase  # what nobody has said, the framework has
+    detail = error.detail if is_said else own.get(error.status_code, error.detail)
+    return refused(request.scope, error.status_code, detail, error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -14,7 +14,7 @@ EXAMPLE_MAIL: Final = (
     "\r\n"
     "Dear lucky winner, your address was selected in the lottery.\r\n"
 )
-_DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
+DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
 
 
 class Answer(BaseModel):
@@ -52,7 +52,7 @@ class Verdict(Answer):
     other_evidence: float = Field(description="The sum of what is not listed.", examples=[5.911])
     thresholds: dict[str, float] = Field(examples=[{"unsure": 0.4, "spam": 0.96}])
     expected_costs: dict[str, float] = Field(examples=[{"ham": 9.98, "spam": 0.23, "unsure": 4.0}])
-    digest: str = Field(description="By which the message can be forgotten.", examples=[_DIGEST])
+    digest: str = Field(description="By which the message can be forgotten.", examples=[DIGEST])
     reason: str = Field(description="Why nothing could be said, if so.", examples=[""])
 
 
@@ -82,7 +82,7 @@ class Lesson(Answer):
     """What became of a lesson; it is durable."""
 
     outcome: str = Field(description="learned, known or relearned", examples=["learned"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
     before: dict[str, float] = Field(
         description="The probability of each label before.", examples=[{"ham": 0.62, "spam": 0.38}]
@@ -94,7 +94,7 @@ class Forgotten(Answer):
     """What became of a lesson that was to be forgotten."""
 
     outcome: str = Field(description="forgotten, or unknown if there was none", examples=["forgotten"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label that was taught.", examples=["spam"])
 
 
