@@ -96,12 +96,16 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
     for name, operation in operations(document):
         if name.startswith("POST"):
-            assert operation["requestBody"]["content"]["message/rfc822"]["example"].startswith("From: ")
+            content = operation["requestBody"]["content"]
+            assert content["message/rfc822"]["example"].startswith("From: ")
+            assert ("multipart/form-data" in content) == (name in ("POST /v1/check", "POST /v1/learn"))
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     needed.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
+    for name, some in (("inbox.mbox", mail[1:3]), ("junk.mbox", mail[3:6])):
+        (tmp_path / name).write_bytes(b"\n".join(b"From ann\n" + drawn.raw.rstrip() + b"\n" for drawn in some))
     (tmp_path / "token").write_text(f"Authorization: Bearer {issue(daemon.home, 'learn')}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
     commands = re.findall(r"^curl .*$", GUIDE, re.MULTILINE)
@@ -115,7 +119,9 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             check=True,
         )
         answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, refused = answers
+    check, explain, learn, forget, forget_again, several, many, refused = answers
     assert check["digest"] == explain["digest"] == digest
     assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
+    assert [each["source"] for each in several["messages"]] == ["inbox.mbox:1", "inbox.mbox:2", "message.eml"]
+    assert [each["outcome"] for each in many["messages"]] == ["learned"] * 3
     assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE

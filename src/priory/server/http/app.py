@@ -17,6 +17,7 @@ from priory.server.http.limits import Lingering, Rates
 from priory.server.http.problems import problem, tell_problems
 from priory.server.http.state import Daemon
 from priory.server.http.teach import teach_routes
+from priory.server.http.uploads import Uploads
 from priory.server.options import is_this_machine
 from priory.server.tokens import Tokens
 
@@ -33,8 +34,10 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(_ByOurName)
     app.add_middleware(Lingering, most_bytes=daemon.serving.max_bytes)
     app.include_router(health_routes(daemon))
-    for routes in (ask_routes, teach_routes, about_routes):
-        app.include_router(routes(daemon, filters), prefix="/v1")
+    uploads = Uploads(daemon.serving)
+    for routes in (ask_routes(daemon, filters, uploads), teach_routes(daemon, filters, uploads)):
+        app.include_router(routes, prefix="/v1")
+    app.include_router(about_routes(daemon, filters), prefix="/v1")
     return app
 
 

@@ -18,15 +18,15 @@ from priory.server.connection import log_error
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MEANINGS: Final = {
-    400: "The request ended too soon, or says two things at once.",
+    400: "The request ended too soon, says two things at once, or is a form that cannot be read.",
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
     408: "The message took too long to come.",
-    413: "The message is larger than `max_bytes` of `[serve]` allows.",
-    415: "The message is not said to be `message/rfc822`, or it is compressed.",
+    413: "The message, or the upload, is larger than `max_bytes` of `[serve]` allows.",
+    415: "What is sent is not said to be what the route takes, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
     429: "The token was used more often than `rate` of `[http]` allows; `Retry-After` says when it may be again.",
-    503: "The journal or the tokens cannot be read, or somebody else writes for long.",
+    503: "The journal or the tokens cannot be read, somebody else writes for long, or an upload finds no room.",
 }
 
 
