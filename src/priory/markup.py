@@ -7,7 +7,7 @@ from typing import Final
 
 from priory.verdict import printable
 
-_VOID: Final = frozenset({"input", "meta"})
+_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})
 
 
 class Html(str):

@@ -91,7 +91,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
             "thresholds": begins(policy, costs),
             "check_authenticated": policy.checks_authenticated,
         },
-        "http": {"listen": serving.http, "rate": serving.rate},
+        "http": {"listen": serving.http, "rate": serving.rate, "url": serving.url},
     }
 
 
@@ -152,6 +152,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         if milter["listen"]
         else "off",
         "http": f"on {', '.join(now['http']['listen'])}; {now['http']['rate']} requests a second for each token"
+        + (f"; people find it as {now['http']['url']}" if now["http"]["url"] else "")
         if now["http"]["listen"]
         else "off",
         "imap": _mailbox_in_words(now["imap"]) if now["imap"] else "off",

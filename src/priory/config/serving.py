@@ -1,5 +1,6 @@
 """What a configuration says about the daemon."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -31,12 +32,13 @@ def serving_in(every: Mapping[str, Any]) -> Serving:
     refuse_unknown(serve, MOST, "serve")
     refuse_unknown(spamd, ("listen",), "spamd")
     refuse_unknown(milter, ("listen", "reject", "quarantine", "check_authenticated"), "milter")
-    refuse_unknown(http, ("listen", "rate"), "http")
-    usual = Serving()
+    refuse_unknown(http, ("listen", "rate", "url"), "http")
+    usual, url = Serving(), _url(http.get("url", ""))
     return Serving(
         spamd=_addresses("spamd", spamd.get("listen", [])),
         milter=_addresses("milter", milter.get("listen", [])),
-        http=_private(_addresses("http", http.get("listen", []))),
+        http=_private(_addresses("http", http.get("listen", [])), url),
+        url=url,
         rate=_number("rate", http.get("rate", usual.rate), "http", MOST_RATE),
         policy=_policy(milter, labels_of(every)),
         **{key: _number(key, serve.get(key, getattr(usual, key)), "serve", most) for key, most in MOST.items()},
@@ -89,13 +91,28 @@ def _is_path(address: str) -> bool:
     return address.startswith("/") and "\0" not in address
 
 
-def _private(addresses: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse addresses for HTTP that other machines reach, and all where nothing could answer."""
+def _url(given: Any) -> str:
+    """Where people find the page behind a proxy: no more than a scheme and a host."""
+    if given == "":
+        return ""
+    if not (isinstance(given, str) and re.fullmatch(r"https://[a-z0-9.-]+(:\d+)?", given)):
+        raise ConfigError(
+            f'[http] url must be where a proxy with TLS leads to this daemon, such as "https://priory.mail.example", '
+            f"without a path and in small letters, not {given!r}",
+            "http",
+            "url",
+        )
+    return given
+
+
+def _private(addresses: tuple[str, ...], url: str) -> tuple[str, ...]:
+    """Refuse addresses for HTTP that other machines reach without TLS, and all where nothing could answer."""
     for each in addresses:
-        if not is_local(each):
+        if not (url or is_local(each)):
             raise ConfigError(
                 f"[http] listen: other machines could reach {each}, and here is no TLS; use "
-                f'"{USUAL["http"]}" or the full path of a socket, and put a proxy with TLS before it',
+                f'"{USUAL["http"]}" or the full path of a socket, or put a proxy with TLS before it and say how '
+                'people find it: url = "https://…"',
                 "http",
                 "listen",
             )

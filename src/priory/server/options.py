@@ -26,7 +26,8 @@ class Serving:
     max_connections: int = 256
     max_bytes: int = 10 * 1024 * 1024
     timeout: int = 30  #: seconds for a client to send its request, and for it to take the answer
-    http: tuple[str, ...] = ()  #: addresses of this machine alone
+    http: tuple[str, ...] = ()  #: addresses of this machine alone, unless there is a url
+    url: str = ""  #: https://…, by which a proxy with TLS leads people to the page
     rate: int = 100  #: requests over HTTP that each token is good for in a second
 
     @property

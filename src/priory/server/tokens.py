@@ -4,6 +4,10 @@ A token is 256 random bits, so nobody can guess one, and one round of SHA-256 ke
 hashing passwords slow is for secrets that can be tried one by one.
 
 Each has a scope. *check* is to ask, *learn* also to teach and to forget, *admin* everything.
+
+A person who looks at the page has a session: a token, too, that is kept in a cookie and good for nothing else, and that
+ends with the token it was opened with, or after some days. An entry is one that opens a session, once and within a
+minute: `priory open` makes it, as who may write to the home needs no other token.
 """
 
 import hashlib
@@ -23,6 +27,10 @@ from priory.journal.ownership import give_to_owner
 
 SCOPES: Final = ("check", "learn", "admin")  #: each includes those before it
 PREFIX: Final = "priory_"  #: by which people, and programs that look for leaked secrets, know what it is
+PROGRAM, SESSION, ENTRY = "program", "session", "entry"  #: what a token is good for
+SESSION_S: Final = 7 * 24 * 3600
+ENTRY_S: Final = 60
+MOST_SESSIONS: Final = 20  #: that one token has open; the oldest makes room
 _N_BYTES: Final = 32
 
 
@@ -39,6 +47,9 @@ class Token:
     name: str
     created: int  #: seconds since 1970
     sha256: str
+    use: str = PROGRAM
+    until: int | None = None  #: then it ends; None: it is revoked
+    opened_with: str = ""  #: the token of a session; none if an entry has opened it
 
     def allows(self, scope: str) -> bool:
         """Tell whether this may do what takes a scope.
@@ -56,20 +67,61 @@ def path_in(home: Path) -> Path:
 
 def issue(home: Path, scope: str, name: str = "") -> str:
     """Return a new token; this is the only time that anybody sees it."""
-    secret = PREFIX + secrets.token_urlsafe(_N_BYTES)
     with _changing(home) as tokens:
-        known = {each.id for each in tokens}
-        id_ = next(each for each in iter(lambda: secrets.token_hex(4), "") if each not in known)
-        tokens.append(Token(id_, scope, name, int(time.time()), _digest(secret)))
+        return _added(tokens, scope, name, PROGRAM)
+
+
+def issue_entry(home: Path) -> str:
+    """Return what opens one session that may do everything, if it is soon."""
+    with _changing(home) as tokens:
+        return _added(tokens, "admin", "priory open", ENTRY, ENTRY_S)
+
+
+def open_session(home: Path, token: Token) -> str:
+    """Return a session for who has a token: what its cookie says."""
+    with _changing(home) as tokens:
+        theirs = [each for each in tokens if each.use == SESSION and each.opened_with == token.id]
+        for oldest in theirs[: max(0, len(theirs) - MOST_SESSIONS + 1)]:
+            tokens.remove(oldest)
+        return _added(tokens, token.scope, token.name, SESSION, SESSION_S, token.id)
+
+
+def enter(home: Path, secret: str) -> str | None:
+    """Return a session for who has an entry, which is used up then; None if it is none, or not any more."""
+    with _changing(home) as tokens:
+        entry = _found(tokens, secret, ENTRY)
+        if entry is None:
+            return None
+        tokens.remove(entry)
+        return _added(tokens, entry.scope, entry.name, SESSION, SESSION_S)
+
+
+def _added(  # noqa: PLR0913, PLR0917 - what a token is
+    tokens: list[Token], scope: str, name: str, use: str, lasts_s: int | None = None, opened_with: str = ""
+) -> str:
+    secret = PREFIX + secrets.token_urlsafe(_N_BYTES)
+    known = {each.id for each in tokens}
+    id_ = next(each for each in iter(lambda: secrets.token_hex(4), "") if each not in known)
+    now = int(time.time())
+    until = None if lasts_s is None else now + lasts_s
+    tokens.append(Token(id_, scope, name, now, _digest(secret), use, until, opened_with))
     return secret
 
 
+def _found(tokens: list[Token], secret: str, use: str) -> Token | None:
+    digest, now = _digest(secret), time.time()
+    found = None
+    for each in tokens:  # all of them, and none of them quicker than another
+        if hmac.compare_digest(each.sha256, digest) and each.use == use and (each.until is None or now < each.until):
+            found = each
+    return found
+
+
 def revoke(home: Path, id_: str) -> bool:
-    """Have a token open nothing any more; tell whether there was one of this name."""
+    """Have a token, and the sessions opened with it, open nothing any more; tell whether there was one of this name."""
     with _changing(home) as tokens:
-        kept = [each for each in tokens if each.id != id_]
-        is_known = len(kept) < len(tokens)
-        tokens[:] = kept
+        is_known = any(each.id == id_ for each in tokens)
+        tokens[:] = [each for each in tokens if id_ not in {each.id, each.opened_with}]
     return is_known
 
 
@@ -97,15 +149,10 @@ class Tokens:
         self._read_at: tuple[int, int, int] | None = None
         self._tokens: list[Token] = []
 
-    def find(self, secret: str) -> Token | None:
-        """Return what is known of a token, None if it is not one of ours. Raises TokenError."""
+    def find(self, secret: str, use: str = PROGRAM) -> Token | None:
+        """Return what is known of a token, None if it is not one of ours, or for another use. Raises TokenError."""
         self._refresh()
-        digest = _digest(secret)
-        found = None
-        for each in self._tokens:  # all of them, and none of them quicker than another
-            if hmac.compare_digest(each.sha256, digest):
-                found = each
-        return found
+        return _found(self._tokens, secret, use)
 
     def _refresh(self) -> None:
         try:
@@ -134,7 +181,8 @@ def _changing(home: Path) -> Iterator[list[Token]]:
             give_to_owner(lock)
             flock(held, LOCK_EX)
             before = listed(home)
-            tokens = list(before)
+            now = time.time()
+            tokens = [each for each in before if each.until is None or now < each.until]
             yield tokens
             if tokens != before:
                 _write(path, json.dumps({"tokens": [asdict(each) for each in tokens]}, indent=1).encode())

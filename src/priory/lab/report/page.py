@@ -77,7 +77,7 @@ def _head(report: Report, scripts: list[str]) -> Html:
         element("meta", name="viewport", content=_WIDTH),
         element("meta", name="color-scheme", content="light dark"),
         element("title", report.title),
-        Html(f"<style>{_source('page.css')}</style>"),
+        Html(f"<style>{files('priory').joinpath('palette.css').read_text('utf-8')}{_source('page.css')}</style>"),
     )
 
 

@@ -1,22 +1,37 @@
-"""Who may ask what: nothing but /healthz is answered without a token, and none of it beyond the token's scope.
+"""Who may ask what: nothing but /healthz and the door to the page is answered without a token or a session.
 
-That a token is needed is decided before any route is looked for, so no route can be left open by mistake. What a route
-is for, each says itself (`needs`).
+That one is needed is decided before any route is looked for, so no route can be left open by mistake. What a route is
+for, each says itself (`needs`).
+
+A program sends its token with each request. A browser sends the cookie of a session by itself, also where another web
+page has it do so; so what changes anything needs two things more that another page cannot have it send: where it comes
+from, and a word that stands only in our own page.
 """
 
+import hashlib
+import hmac
 from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 from fastapi import HTTPException, Request, Security
+from fastapi.responses import RedirectResponse
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from priory.server.connection import log_error
+from priory.server.http import forms
 from priory.server.http.limits import Rates
-from priory.server.http.problems import problem
-from priory.server.tokens import Token, TokenError, Tokens
+from priory.server.http.names import cookie_name, is_from_our_page
+from priory.server.http.problems import refused, wants_page
+from priory.server.tokens import PROGRAM, SESSION, Token, TokenError, Tokens
 
-OPEN: Final = "/healthz"  #: for who looks whether the daemon is well, and knows nothing else
+HEALTH: Final = "/healthz"  #: for who looks whether the daemon is well, and knows nothing else
+OPEN: Final = (HEALTH, "/login", "/enter")
+OPEN_FOLDER: Final = "/assets/"
+CSRF: Final = "x-priory-csrf"
+_SAFE: Final = ("GET", "HEAD", "OPTIONS")
 _CHALLENGE: Final = 'Bearer realm="priory"'
 _bearer = HTTPBearer(
     auto_error=False,
@@ -26,35 +41,80 @@ _bearer = HTTPBearer(
 
 
 class Guard:
-    """Lets nobody through without a token, and nobody more often than its token may be used."""
+    """Lets nobody through without a token or a session, and nobody more often than that may be used."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, rates: Rates, url: str) -> None:
         self._app = app
         self._tokens = tokens
         self._rates = rates
+        self._url = url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse to."""
-        answer = self._app if scope["path"] == OPEN else self._answer(scope)
-        await answer(scope, receive, send)
-
-    def _answer(self, scope: Scope) -> ASGIApp:
-        kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
-        if kind.lower() != "bearer":
-            return problem(401, "This needs a token: Authorization: Bearer …", {"WWW-Authenticate": _CHALLENGE})
+        path = scope["path"]
+        if path in OPEN or path.startswith(OPEN_FOLDER):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
         try:
-            token = self._tokens.find(secret.strip())
+            answer = self._as_program(scope, headers) if "authorization" in headers else None
+            if answer is None:
+                answer, receive = await self._as_person(scope, headers, receive)
         except TokenError as error:
             log_error(error)
-            return problem(503, "The tokens cannot be read; the log of the daemon says why.")
+            answer = refused(scope, 503, "The tokens cannot be read; the log of the daemon says why.")
+        await answer(scope, receive, send)
+
+    def _as_program(self, scope: Scope, headers: Headers) -> ASGIApp:
+        kind, _, secret = headers["authorization"].partition(" ")
+        if kind.lower() != "bearer":
+            return _unknown(scope)
+        token = self._tokens.find(secret.strip(), PROGRAM)
         if token is None:
             challenge = f'{_CHALLENGE}, error="invalid_token"'
-            return problem(401, "There is no such token; it may have been revoked.", {"WWW-Authenticate": challenge})
+            said = "There is no such token; it may have been revoked."
+            return refused(scope, 401, said, {"WWW-Authenticate": challenge})
+        return self._let_in(scope, token)
+
+    async def _as_person(self, scope: Scope, headers: Headers, receive: Receive) -> tuple[ASGIApp, Receive]:
+        secret = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers, self._url), "")
+        token = self._tokens.find(secret, SESSION) if secret else None
+        if token is None:
+            return _unknown(scope), receive
+        word = csrf_of(secret)
+        if scope["method"] not in _SAFE:
+            if not is_from_our_page(headers, self._url):
+                return refused(scope, 403, "This was sent from another page than ours."), receive
+            said = headers.get(CSRF)
+            if said is None and forms.is_form(headers):
+                body = await forms.taken(receive)
+                receive = forms.given_again(body)
+                said = forms.fields(body).get("csrf")
+            if not hmac.compare_digest((said or "").encode(), word.encode()):
+                return refused(scope, 403, "What you sent lacks the word of this session; load the page anew."), receive
+        scope["priory.csrf"] = word
+        return self._let_in(scope, token), receive
+
+    def _let_in(self, scope: Scope, token: Token) -> ASGIApp:
         if wait_s := self._rates.wait(token.id):
             often = "This token is used too often; Retry-After says when it may be again."
-            return problem(429, often, {"Retry-After": str(wait_s)})
+            return refused(scope, 429, often, {"Retry-After": str(wait_s)})
         scope["priory.token"] = token
         return self._app
+
+
+def csrf_of(secret: str) -> str:
+    """Return the word of a session: who knows it knows nothing of the session itself."""
+    return hmac.new(secret.encode("utf-8", "surrogateescape"), b"csrf", hashlib.sha256).hexdigest()
+
+
+def _unknown(scope: Scope) -> ASGIApp:
+    """Lead people to the door, and tell programs what they need."""
+    if wants_page(scope) and scope["method"] in _SAFE:
+        there = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+        return RedirectResponse(f"/login?next={quote(there, safe='/')}", 303)
+    needed = "This needs a token: Authorization: Bearer …"
+    return refused(scope, 401, needed, {"WWW-Authenticate": _CHALLENGE})
 
 
 def needs(scope: str) -> Any:

@@ -17,15 +17,15 @@ from priory.server.http.json import json_bytes, json_response
 from priory.server.http.problems import documented
 from priory.server.http.several import Group, about_each
 from priory.server.http.state import Daemon
-from priory.server.http.uploads import Upload, Uploads
+from priory.server.http.uploads import Upload
 from priory.verdict import MOST_EVIDENCE
 
 
-def ask_routes(daemon: Daemon, filters: Filters, uploads: Uploads) -> APIRouter:
+def ask_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who asks."""
     router = APIRouter(tags=["ask"], dependencies=[needs("check")])
     taken, tally = carried(daemon.serving), daemon.tally
-    several_taken = carried_or_several(daemon.serving, uploads)
+    several_taken = carried_or_several(daemon.serving)
 
     async def checked(question: Callable[[Filter], list[_Checked]]) -> list[bytes]:
         begun = time.perf_counter()

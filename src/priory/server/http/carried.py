@@ -22,8 +22,9 @@ def carried(serving: Serving) -> Any:
     return Depends(raw)
 
 
-def carried_or_several(serving: Serving, uploads: Uploads) -> Any:
+def carried_or_several(serving: Serving) -> Any:
     """Return what a route depends on that takes a message, or several in files."""
+    uploads = Uploads(serving)
 
     async def mail(request: Request) -> bytes | Upload:
         if is_upload(request):

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Response
 from pydantic import BaseModel
 
 from priory import __version__
-from priory.server.http.access import OPEN, needs
+from priory.server.http.access import HEALTH, needs
 from priory.server.http.metrics import exposition
 from priory.server.http.problems import documented
 from priory.server.http.state import Daemon
@@ -26,7 +26,7 @@ def health_routes(daemon: Daemon) -> APIRouter:
     """Return the routes for who looks after a daemon."""
     router = APIRouter(tags=["health"])
 
-    @router.get(OPEN, responses={503: {"model": Health, "description": "It is not; the reason says why."}})
+    @router.get(HEALTH, responses={503: {"model": Health, "description": "It is not; the reason says why."}})
     def healthz(response: Response) -> Health:
         """Tell whether mail is being checked: 200 if it is, 503 with the reason if not. Needs no token."""
         reason = daemon.trouble()

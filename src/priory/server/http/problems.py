@@ -1,4 +1,4 @@
-"""What goes wrong, said to programs: problem details as RFC 9457 has them, for every answer that is an error.
+"""What goes wrong: problem details as RFC 9457 has them for programs, a page for people; so for every error.
 
 They tell what is wrong with a request, never what stood in it.
 """
@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from priory.journal import JournalBusyError, JournalError
 from priory.server.connection import log_error
+from priory.server.page.shell import Visit, error_page
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MEANINGS: Final = {
@@ -64,6 +67,18 @@ def _example(status: int) -> dict[str, Any]:
     return Problem(title=HTTPStatus(status).phrase, status=status, detail=_MEANINGS[status]).model_dump()
 
 
+def wants_page(scope: Scope) -> bool:
+    """Tell whether a browser asks that shows what it gets to a person."""
+    return "text/html" in Headers(scope=scope).get("accept", "") and not scope["path"].startswith("/v1/")
+
+
+def refused(scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the answer that says what is wrong, to a person or to a program."""
+    if wants_page(scope):
+        return error_page(Visit.of(scope), status, HTTPStatus(status).phrase, detail, headers)
+    return problem(status, detail, headers)
+
+
 def tell_problems(app: FastAPI) -> None:
     """Have an application answer all that goes wrong with a problem."""
     app.add_exception_handler(HTTPException, _refused)
@@ -72,26 +87,28 @@ def tell_problems(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _failed)
 
 
-async def _refused(_request: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     own = {404: "There is no such route; /openapi.json lists all.", 405: "This route has other methods: see Allow."}
-    return problem(error.status_code, own.get(error.status_code, error.detail), error.headers)
+    if error.status_code == 404 and wants_page(request.scope):
+        own[404] = "There is no such page; above are all there are."
+    return refused(request.scope, error.status_code, own.get(error.status_code, error.detail), error.headers)
 
 
-async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> Response:
     """Name the parameters that are wrong, not what was given for them."""
     assert isinstance(error, RequestValidationError)
     said = [f"{each['loc'][-1]}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
-    return problem(422, "; ".join(said))
+    return refused(request.scope, 422, "; ".join(said))
 
 
-async def _unreadable(_request: Request, error: Exception) -> JSONResponse:
+async def _unreadable(request: Request, error: Exception) -> Response:
     if isinstance(error, JournalBusyError):
-        return problem(503, str(error), {"Retry-After": "1"})
+        return refused(request.scope, 503, str(error), {"Retry-After": "1"})
     assert isinstance(error, JournalError)
     log_error(error)
-    return problem(503, str(error))
+    return refused(request.scope, 503, str(error))
 
 
-async def _failed(_request: Request, _error: Exception) -> JSONResponse:
-    return problem(500, "Something is wrong inside; the log of the daemon says what.")
+async def _failed(request: Request, _error: Exception) -> Response:
+    return refused(request.scope, 500, "Something is wrong inside; the log of the daemon says what.")

@@ -20,7 +20,7 @@ from priory.server.http.limits import has_body, message
 from priory.server.http.problems import documented
 from priory.server.http.several import Group, about_each
 from priory.server.http.state import Daemon
-from priory.server.http.uploads import Upload, Uploads
+from priory.server.http.uploads import Upload
 from priory.server.log import log
 from priory.server.tokens import Token
 
@@ -34,10 +34,10 @@ _Digest = Annotated[
 ]
 
 
-def teach_routes(daemon: Daemon, filters: Filters, uploads: Uploads) -> APIRouter:
+def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who teaches."""
     router = APIRouter(tags=["teach"])
-    taken, allowed = carried_or_several(daemon.serving, uploads), needs("learn")
+    taken, allowed = carried_or_several(daemon.serving), needs("learn")
     labels, tally = daemon.options.labels, daemon.tally
 
     async def told(token: Token, lesson: Callable[[Filter], list[dict[str, Any]]]) -> list[bytes]:

@@ -24,7 +24,7 @@ FORM: Final = "multipart/form-data"
 AS_MANY: Final = 16  #: messages of the largest size: so large is an upload at most, and so long may it take
 MOST_FILES: Final = 100
 MOST_MESSAGES: Final = 10_000
-MOST_UPLOADS: Final = 4  #: that lie on the disk at a time
+MOST_UPLOADS: Final = 4  #: that lie on the disk at a time, for each route
 _LONGEST_NAME: Final = 200
 _IN_MEMORY: Final = 64 * 1024  # of each file; starlette would keep a megabyte
 

@@ -1,0 +1,43 @@
+// What all views use: asking the daemon, and saying to the person what has happened.
+
+const csrf = document.querySelector('meta[name="csrf"]').content;
+const SHOWN_MS = 6000;
+
+/** What the daemon says is wrong, in its own words. */
+export class Problem extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+    this.detail = detail;
+  }
+}
+
+/** Ask the daemon something; returns its answer, or throws a Problem. */
+export async function send(method, url, body = null, headers = {}) {
+  let answer;
+  try {
+    answer = await fetch(url, { method, body, headers: { Accept: "application/json", "X-Priory-CSRF": csrf, ...headers } });
+  } catch {
+    throw new Problem(0, "The daemon does not answer. Is it running?");
+  }
+  if (answer.ok) return answer;
+  const said = await answer.json().catch(() => ({}));
+  if (answer.status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  throw new Problem(answer.status, said.detail ?? `The daemon answered ${answer.status}.`);
+}
+
+/** Say what has happened, to who looks and to who listens. */
+export function say(text, kind = "") {
+  document.getElementById("spoken").textContent = text;
+  const toast = document.createElement("p");
+  toast.className = `toast ${kind}`;
+  toast.textContent = text;
+  document.getElementById("toasts").replaceChildren(toast);
+  setTimeout(() => toast.remove(), SHOWN_MS);
+}
+
+/** Say what has gone wrong; what is no Problem is a mistake of ours, and must be seen as one. */
+export function problem(error) {
+  say(error instanceof Problem ? error.detail : "Something is wrong with this page; load it anew.", "wrong");
+  if (!(error instanceof Problem)) throw error;
+}

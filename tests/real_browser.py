@@ -1,0 +1,66 @@
+"""A real Chromium, and a page in it that notes what it should not do."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+import needed
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium; without it a test is skipped, but never in CI."""
+    program = needed.program("chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@dataclass
+class Watched:
+    """A page of the daemon in the browser: what it asked others for, and what it said on the console."""
+
+    page: Page
+    port: int
+    elsewhere: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)  #: words on the console that a test asks for
+
+    @classmethod
+    def of(cls, page: Page, port: int) -> "Watched":
+        watched = cls(page, port)
+        page.on("request", watched._note)
+        page.on("console", lambda message: watched._heard(message.type, message.text))
+        page.on("pageerror", lambda error: watched.console.append(str(error)))
+        return watched
+
+    def _note(self, request: Request) -> None:
+        if not request.url.startswith((f"http://127.0.0.1:{self.port}/", "data:", "blob:")):
+            self.elsewhere.append(request.url)
+
+    def _heard(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"} and not any(each in text for each in self.expected):
+            self.console.append(text)
+
+    def go(self, path: str) -> None:
+        self.page.goto(f"http://127.0.0.1:{self.port}{path}")
+
+    def require_quiet(self) -> None:
+        """Fail if anything was asked for elsewhere, or anything went wrong on the page."""
+        assert self.elsewhere == []
+        assert self.console == []
+
+    def require_accessible(self) -> None:
+        """Fail if axe finds anything about the page that is serious for people who see or move otherwise."""
+        found: dict[str, Any] = Axe().run(self.page).response
+        grave = [each for each in found["violations"] if each["impact"] in {"serious", "critical"}]
+        said = [(each["id"], each["help"], [node["html"] for node in each["nodes"]][:3]) for each in grave]
+        assert said == []
