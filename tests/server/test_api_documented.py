@@ -142,14 +142,18 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 
 
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
-    for _, operation in operations(document):
-        if "requestBody" in operation:
-            assert all(content["example"] for content in operation["requestBody"]["content"].values())
+    for name, operation in operations(document):
+        content = operation.get("requestBody", {}).get("content", {})
+        assert ("multipart/form-data" in content) == (name in {"POST /v1/check", "POST /v1/learn"})
+        for kind, each in content.items():
+            assert each["example"] or kind == "multipart/form-data"
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     needed.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
+    for name, some in (("inbox.mbox", mail[1:3]), ("junk.mbox", mail[3:6])):
+        (tmp_path / name).write_bytes(b"\n".join(b"From ann\n" + drawn.raw.rstrip() + b"\n" for drawn in some))
     for name, scope in (("token", "learn"), ("admin", "admin")):
         (tmp_path / name).write_text(f"Authorization: Bearer {issue(daemon.home, scope)}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
@@ -167,9 +171,11 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
         answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(answer)
         if "evaluate" in answers:
             known["ID"] = answers["evaluate"][0]["id"]
-    (check,), (explain,), (learn,), forgets = (answers[each] for each in ABOUT_MAIL)
+    (check, several), (explain,), (learn, many_learned), forgets = (answers[each] for each in ABOUT_MAIL)
     assert check["digest"] == explain["digest"] == digest
     assert [each["outcome"] for each in (learn, *forgets)] == ["learned", "forgotten", "unknown"]
+    assert [each["source"] for each in several["messages"]] == ["inbox.mbox:1", "inbox.mbox:2", "message.eml"]
+    assert [each["outcome"] for each in many_learned["messages"]] == ["learned"] * 3
     (page,), (many,), (suspects,) = (answers[each] for each in ("messages", "messages/forget", "messages/suspects"))
     assert page == {"lessons": [], "after": None, "total": 0}
     assert (tmp_path / "lessons.csv").read_text().startswith("time,label,user,")

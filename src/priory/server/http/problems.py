@@ -21,17 +21,17 @@ from priory.server.page.shell import Visit, error_page
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MEANINGS: Final = {
-    400: "The request ended too soon, or says two things at once.",
+    400: "The request ended too soon, says two things at once, or is a form that cannot be read.",
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
     404: "There is none of this name.",
     408: "What was sent took too long to come.",
     409: "The request does not fit how things are; `detail` says what to do first.",
-    413: "What was sent is too large: a message than `max_bytes` of `[serve]`, JSON than 64 KiB.",
+    413: "What was sent is too large: a message or an upload than `max_bytes` of `[serve]` allows, JSON than 64 KiB.",
     415: "What was sent is not said to be what this route takes, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
     429: "The token was used more often than `rate` of `[http]` allows; `Retry-After` says when it may be again.",
-    503: "The journal or the tokens cannot be read, or somebody else writes for long.",
+    503: "The journal or the tokens cannot be read, somebody else writes for long, or an upload finds no room.",
 }
 
 

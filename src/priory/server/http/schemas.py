@@ -14,6 +14,7 @@ EXAMPLE_MAIL: Final = (
     "\r\n"
     "Dear lucky winner, your address was selected in the lottery.\r\n"
 )
+MOST_EVIDENCE_OF_SEVERAL: Final = 3  #: listed of each of several messages
 DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
 
 
@@ -56,6 +57,30 @@ class Verdict(Answer):
     reason: str = Field(description="Why nothing could be said, if so.", examples=[""])
 
 
+class OfUpload(Verdict):
+    """A verdict on one of several messages; fewer evidence is listed, the rest is in `other_evidence`."""
+
+    source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
+
+
+class PassedOver(Answer):
+    """What was no message that can be taken."""
+
+    source: str = Field(examples=["bill.pdf"])
+    reason: str = Field(examples=["bill.pdf is a PDF, not mail."])
+
+
+class _Several(Answer):
+    passed_over: list[PassedOver]
+    stopped: str | None = Field(description="Why the rest was not looked at, if so.", examples=[None])
+
+
+class Verdicts(_Several):
+    """Of an upload, the verdict on each message."""
+
+    messages: list[OfUpload]
+
+
 class Span(Answer):
     """A stretch of the message, its shade from -6 (against) to 6 (for), and what it adds to the log-odds."""
 
@@ -88,6 +113,21 @@ class Lesson(Answer):
         description="The probability of each label before.", examples=[{"ham": 0.62, "spam": 0.38}]
     )
     after: dict[str, float] = Field(examples=[{"ham": 0.03, "spam": 0.97}])
+
+
+class LessonOfUpload(Answer):
+    """What became of one of several lessons; it is durable."""
+
+    source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
+    outcome: str = Field(description="learned, known or relearned", examples=["learned"])
+    digest: str = Field(examples=[DIGEST])
+    was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
+
+
+class Lessons(_Several):
+    """Of an upload, what became of each message."""
+
+    messages: list[LessonOfUpload]
 
 
 class Forgotten(Answer):
@@ -149,6 +189,7 @@ class Models(Answer):
     models: list[Model]
 
 
-def answered(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """Return what the documentation of a route says of its answer."""
-    return {200: {"model": model, "description": (model.__doc__ or "").partition(".")[0] + "."}}
+def answered(model: type[BaseModel], of_several: type[BaseModel] | None = None) -> dict[int | str, dict[str, Any]]:
+    """Return what the documentation of a route says of its answer, about a message or about several."""
+    said = [each.__doc__.partition(".")[0] + "." for each in (model, of_several) if each and each.__doc__]
+    return {200: {"model": model | of_several if of_several else model, "description": " ".join(said)}}
