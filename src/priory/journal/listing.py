@@ -192,6 +192,12 @@ class Listing:
         rows = (self._db.execute(sql, (change,)).fetchone() for change in changes)
         return [row for row in rows if row]
 
+    def times_of(self, changes: Iterable[int]) -> list[float | None]:
+        """Return when these changes learned their lessons; None for those that are gone."""
+        sql = "SELECT time FROM lessons WHERE change = ?"
+        rows = (self._db.execute(sql, (change,)).fetchone() for change in changes)
+        return [row[0] if row else None for row in rows]
+
 
 def _parsed(place: str) -> tuple[float, int]:
     """Return the time and the change of a place.

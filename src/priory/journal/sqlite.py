@@ -385,6 +385,11 @@ class Journal:
         with _errors_named(self.path, self._wait_s):
             return self._listing.still(changes)
 
+    def times_of(self, changes: Iterable[int]) -> list[float | None]:
+        """Return when these changes learned their lessons; None for those that are gone."""
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.times_of(changes)
+
     def lesson_of(self, digest: bytes, user: str) -> Lesson | None:
         """Return the lesson about a message; call inside `writing`."""
         row = self._learned("change", digest, user)
