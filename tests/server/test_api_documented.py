@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,23 @@ import needed
 from command import priory
 from http_client import Client
 from priory.demo import Drawn, draw
-from priory.server.tokens import issue
+from priory.server.tokens import SCOPES, issue
 from real_daemon import Daemon, serving
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
+ASKED_LESSONS = ("messages", "messages/export", "messages/suspects")
+ABOUT_LESSONS = (*ASKED_LESSONS, *(f"messages/{act}" for act in ("forget", "confirm", "doubt", "relearn")))
 ABOUT_IT = ("stats", "costs", "models", "history", "calibration", "drift")
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, *ABOUT_IT))]
+COSTS = [("PUT", "/v1/costs"), ("POST", "/v1/costs/preview")]
+LESSONS = [("GET" if each in ASKED_LESSONS else "POST", f"/v1/{each}") for each in ABOUT_LESSONS]
+ROUTES = [
+    *(("GET", path) for path in ("/healthz", "/metrics", *(f"/v1/{name}" for name in ABOUT_IT))),
+    *(("POST", f"/v1/{name}") for name in ABOUT_MAIL),
+    *LESSONS,
+    *COSTS,
+]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -61,22 +71,25 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize(
-    ("path", "mode"),
+    ("method", "path", "mode"),
     [
-        *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", "history")),
+        *((*route, GenerationMode.POSITIVE) for route in ROUTES),
+        *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        ("GET", "/v1/history", GenerationMode.NEGATIVE),
+        *((*route, GenerationMode.NEGATIVE) for route in (*LESSONS, *COSTS)),
     ],
 )
-def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
+def test_every_answer_is_as_documented(
+    method: str, path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]
+):
     schema = schemathesis.openapi.from_dict(document)
     schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
-    (method,) = document["paths"][path]
-    tokens = [issue(daemon.home, "check"), issue(daemon.home, "learn"), "priory_none"]
+    tokens = [*(issue(daemon.home, scope) for scope in SCOPES), "priory_none"]
 
     @settings(
         max_examples=12, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
-    @given(case=schema[path][method.upper()].as_strategy(generation_mode=mode))
+    @given(case=schema[path][method].as_strategy(generation_mode=mode))
     def asked(case: schemathesis.Case) -> None:
         for token in tokens:
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
@@ -85,7 +98,7 @@ def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: 
 
 
 def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str, Any]):
-    assert set(document["paths"]) == set(ROUTES)
+    assert {name for name, _ in operations(document)} == {" ".join(route) for route in ROUTES}
     scopes = {name: operation.get("security") for name, operation in operations(document)}
     assert scopes.pop("GET /healthz") is None
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
@@ -95,18 +108,19 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 
 
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
-    for name, operation in operations(document):
-        if name.startswith("POST"):
-            assert operation["requestBody"]["content"]["message/rfc822"]["example"].startswith("From: ")
+    for _, operation in operations(document):
+        if "requestBody" in operation:
+            assert all(content["example"] for content in operation["requestBody"]["content"].values())
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     needed.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
-    (tmp_path / "token").write_text(f"Authorization: Bearer {issue(daemon.home, 'learn')}")
+    for name, scope in (("token", "learn"), ("admin", "admin")):
+        (tmp_path / name).write_text(f"Authorization: Bearer {issue(daemon.home, scope)}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
     commands = re.findall(r"^curl .*$", GUIDE, re.MULTILINE)
-    answers = []
+    answers: dict[str, list[Any]] = defaultdict(list)  # by route
     for command in commands:
         done = subprocess.run(
             ["/bin/sh", "-c", command.replace("127.0.0.1:7358", f"127.0.0.1:{daemon.port}")],
@@ -115,10 +129,23 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             capture_output=True,
             check=True,
         )
-        answers.append(json.loads(done.stdout))
-    check, explain, learn, forget, forget_again, history, calibration, drift, refused = answers
+        answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(json.loads(done.stdout or "null"))
+    (check,), (explain,), (learn,), forgets = (answers[each] for each in ABOUT_MAIL)
+    assert check["digest"] == explain["digest"] == digest
+    assert [each["outcome"] for each in (learn, *forgets)] == ["learned", "forgotten", "unknown"]
+    (page,), (many,), (suspects,) = (answers[each] for each in ("messages", "messages/forget", "messages/suspects"))
+    assert page == {"lessons": [], "after": None, "total": 0}
+    assert (tmp_path / "lessons.csv").read_text().startswith("time,label,user,")
+    assert (many["status"], many["detail"]) == (409, "The selection has 0 lessons, not 12: nothing was forgotten.")
+    assert suspects["reason"] == ""
+    assert [each["outcome"] for each in answers["messages/relearn"] + answers["messages/confirm"]] == ["unknown"] * 2
+    (history,), (calibration,), (drift,) = (answers[each] for each in ("history", "calibration", "drift"))
     assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
     assert calibration["n"] == drift["n"] > 0
-    assert check["digest"] == explain["digest"] == digest
-    assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
-    assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE
+    costs, set_costs = answers["costs"]
+    (tried,) = answers["costs/preview"]
+    assert costs["labels"] == tried["labels"] == ["ham", "spam"]
+    assert tried["then"]["words"].startswith("Says unsure from probability 0.4, spam from 0.984: of 1,000 ham, ")
+    (refused,) = answers["stats"]
+    for shown in (set_costs, refused):
+        assert json.dumps(shown, ensure_ascii=False, separators=(",", ":")) in GUIDE

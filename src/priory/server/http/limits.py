@@ -40,25 +40,33 @@ class Rates:
 
 async def message(request: Request, most_bytes: int, patience_s: float) -> bytes:
     """Return the message that a request carries, whatever the request says about its length."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != MESSAGE or "content-encoding" in request.headers:
+    if not is_plainly(request, MESSAGE):
         raise HTTPException(415, f"The body must be a message as it came: Content-Type: {MESSAGE}, not compressed.")
-    too_large = HTTPException(
-        413, f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
-    )
+    too_large = f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
+    return await received(request, "message", most_bytes, patience_s, too_large)
+
+
+def is_plainly(request: Request, kind: str) -> bool:
+    """Tell whether what a request carries is said to be of a kind, and not compressed."""
+    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return said == kind and "content-encoding" not in request.headers
+
+
+async def received(request: Request, what: str, most_bytes: int, patience_s: float, too_large: str) -> bytes:
+    """Return all that a request carries, if it comes in time and is not too large."""
     if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise too_large
+        raise HTTPException(413, too_large)
     raw = bytearray()
     try:
         async with asyncio.timeout(patience_s):
             async for piece in request.stream():
                 raw += piece
                 if len(raw) > most_bytes:
-                    raise too_large
+                    raise HTTPException(413, too_large)
     except TimeoutError:
-        raise HTTPException(408, f"The message did not come within {patience_s} seconds.") from None
+        raise HTTPException(408, f"The {what} did not come within {patience_s} seconds.") from None
     except ClientDisconnect:
-        raise HTTPException(400, "The message ended too soon.") from None
+        raise HTTPException(400, f"The {what} ended too soon.") from None
     return bytes(raw)
 
 

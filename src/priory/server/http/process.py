@@ -44,7 +44,7 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         timeout_graceful_shutdown=int(DRAIN_S),
     )
     recording = Recording(daemon.home, daemon.board, daemon.started)
-    asyncio.run(_serve(_Server(config, ready, alive), filters, recording, sockets))
+    asyncio.run(_serve(_Server(config, ready, alive, daemon.retired), filters, recording, sockets))
 
 
 async def _serve(server: uvicorn.Server, filters: Filters, recording: Recording, sockets: list[socket.socket]) -> None:
@@ -85,10 +85,11 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
 class _Server(uvicorn.Server):
     """A server that hears its master's signals, and says when it is ready."""
 
-    def __init__(self, config: uvicorn.Config, ready: int, alive: int) -> None:
+    def __init__(self, config: uvicorn.Config, ready: int, alive: int, retired: asyncio.Event) -> None:
         super().__init__(config)
         self._ready = ready
         self._alive = alive
+        self._retired = retired
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -110,6 +111,7 @@ class _Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         self.should_exit = True
+        self._retired.set()
 
 
 class _Log(logging.Handler):

@@ -17,20 +17,20 @@ EXAMPLE_MAIL: Final = (
 _DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
 
 
-class _Answer(BaseModel):
+class Answer(BaseModel):
     """What is answered has these fields, and no others."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Kind(_Answer):
+class Kind(Answer):
     """All features of one kind."""
 
     features: int = Field(examples=[34])
     sum: float = Field(examples=[1.209])
 
 
-class Evidence(_Answer):
+class Evidence(Answer):
     """A feature of the message, what it adds to the log-odds, and where: section, first byte, byte after the last."""
 
     feature: str = Field(examples=["word:lottery"])
@@ -38,7 +38,7 @@ class Evidence(_Answer):
     places: list[tuple[str, int, int]] = Field(examples=[[["text", 51, 58]]])
 
 
-class Verdict(_Answer):
+class Verdict(Answer):
     """What is said about a message. `prior` + all `evidence` + `other_evidence` = `log_odds`."""
 
     label: str = Field(description="What is said: a label, or unsure.", examples=["spam"])
@@ -56,7 +56,7 @@ class Verdict(_Answer):
     reason: str = Field(description="Why nothing could be said, if so.", examples=[""])
 
 
-class Span(_Answer):
+class Span(Answer):
     """A stretch of the message, its shade from -6 (against) to 6 (for), and what it adds to the log-odds."""
 
     text: str = Field(examples=["lottery"])
@@ -64,7 +64,7 @@ class Span(_Answer):
     sum: float = Field(examples=[0.173])
 
 
-class Section(_Answer):
+class Section(Answer):
     """A section of the message, such as text or headers."""
 
     name: str = Field(examples=["text"])
@@ -78,7 +78,7 @@ class Explanation(Verdict):
     sections: list[Section]
 
 
-class Lesson(_Answer):
+class Lesson(Answer):
     """What became of a lesson; it is durable."""
 
     outcome: str = Field(description="learned, known or relearned", examples=["learned"])
@@ -90,7 +90,7 @@ class Lesson(_Answer):
     after: dict[str, float] = Field(examples=[{"ham": 0.03, "spam": 0.97}])
 
 
-class Forgotten(_Answer):
+class Forgotten(Answer):
     """What became of a lesson that was to be forgotten."""
 
     outcome: str = Field(description="forgotten, or unknown if there was none", examples=["forgotten"])
@@ -98,14 +98,14 @@ class Forgotten(_Answer):
     was: str | None = Field(description="The label that was taught.", examples=["spam"])
 
 
-class Calibration(_Answer):
+class Calibration(Answer):
     """How scores are read: log-odds = `slope` · score + `intercept`."""
 
     slope: float
     intercept: float
 
 
-class Stats(_Answer):
+class Stats(Answer):
     """What was learned, and how scores are read."""
 
     lessons: dict[str, int] = Field(examples=[{"ham": 1004, "spam": 996}])
@@ -119,7 +119,7 @@ class Stats(_Answer):
     journal_bytes: int
 
 
-class Costs(_Answer):
+class Costs(Answer):
     """What each mistake costs, and from which probability on what is said."""
 
     labels: list[str] = Field(examples=[["ham", "spam"]])
@@ -130,7 +130,7 @@ class Costs(_Answer):
     thresholds: dict[str, float] = Field(examples=[{"unsure": 0.4, "spam": 0.96}])
 
 
-class Model(_Answer):
+class Model(Answer):
     """A model that answers, and what it reads."""
 
     name: str = Field(examples=["filter"])
@@ -143,7 +143,7 @@ class Model(_Answer):
     autolearn: bool
 
 
-class Models(_Answer):
+class Models(Answer):
     """The models that answer."""
 
     models: list[Model]
