@@ -41,13 +41,23 @@ class Rates:
 
 async def message(request: Request, most_bytes: int, patience_s: float) -> bytes:
     """Return the message that a request carries, whatever the request says about its length."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != MESSAGE or "content-encoding" in request.headers:
+    if not is_plainly(request, MESSAGE):
         raise HTTPException(415, f"The body must be a message as it came: Content-Type: {MESSAGE}, not compressed.")
-    refusal = f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
-    async with coming(patience_s, "message"):
+    too_large = f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
+    return await received(request, "message", most_bytes, patience_s, too_large)
+
+
+def is_plainly(request: Request, kind: str) -> bool:
+    """Tell whether what a request carries is said to be of a kind, and not compressed."""
+    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return said == kind and "content-encoding" not in request.headers
+
+
+async def received(request: Request, what: str, most_bytes: int, patience_s: float, too_large: str) -> bytes:
+    """Return all that a request carries, if it comes in time and is not too large."""
+    async with coming(patience_s, what):
         raw = bytearray()
-        async for piece in bounded(request, most_bytes, refusal):
+        async for piece in bounded(request, most_bytes, too_large):
             raw += piece
         return bytes(raw)
 

@@ -19,6 +19,7 @@ from priory.server.http.filters import Filters
 from priory.server.http.problems import problem
 from priory.server.http.state import Daemon
 from priory.server.log import log
+from priory.server.recording import Recording
 from priory.server.worker import RETIRE
 
 #: At a time; more are hung up on, and no more are taken at once: asyncio without descriptors fills the log.
@@ -42,15 +43,17 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         backlog=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
     )
-    asyncio.run(_serve(_Server(config, ready, alive), filters, sockets))
+    recording = Recording(daemon.home, daemon.board, daemon.started)
+    asyncio.run(_serve(_Server(config, ready, alive, daemon.retired), filters, recording, sockets))
 
 
-async def _serve(server: uvicorn.Server, filters: Filters, sockets: list[socket.socket]) -> None:
-    tending = asyncio.create_task(filters.tend())
+async def _serve(server: uvicorn.Server, filters: Filters, recording: Recording, sockets: list[socket.socket]) -> None:
+    beside = [asyncio.create_task(each) for each in (filters.tend(), recording.go_on())]
     try:
         await server.serve(sockets)
     finally:
-        tending.cancel()
+        for each in beside:
+            each.cancel()
         filters.close()
 
 
@@ -82,10 +85,11 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
 class _Server(uvicorn.Server):
     """A server that hears its master's signals, and says when it is ready."""
 
-    def __init__(self, config: uvicorn.Config, ready: int, alive: int) -> None:
+    def __init__(self, config: uvicorn.Config, ready: int, alive: int, retired: asyncio.Event) -> None:
         super().__init__(config)
         self._ready = ready
         self._alive = alive
+        self._retired = retired
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -107,6 +111,7 @@ class _Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         self.should_exit = True
+        self._retired.set()  # answers that would not end, do
 
 
 class _Log(logging.Handler):

@@ -15,23 +15,23 @@ EXAMPLE_MAIL: Final = (
     "Dear lucky winner, your address was selected in the lottery.\r\n"
 )
 MOST_EVIDENCE_OF_SEVERAL: Final = 3  #: listed of each of several messages
-_DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
+DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
 
 
-class _Answer(BaseModel):
+class Answer(BaseModel):
     """What is answered has these fields, and no others."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Kind(_Answer):
+class Kind(Answer):
     """All features of one kind."""
 
     features: int = Field(examples=[34])
     sum: float = Field(examples=[1.209])
 
 
-class Evidence(_Answer):
+class Evidence(Answer):
     """A feature of the message, what it adds to the log-odds, and where: section, first byte, byte after the last."""
 
     feature: str = Field(examples=["word:lottery"])
@@ -39,7 +39,7 @@ class Evidence(_Answer):
     places: list[tuple[str, int, int]] = Field(examples=[[["text", 51, 58]]])
 
 
-class Verdict(_Answer):
+class Verdict(Answer):
     """What is said about a message. `prior` + all `evidence` + `other_evidence` = `log_odds`."""
 
     label: str = Field(description="What is said: a label, or unsure.", examples=["spam"])
@@ -53,7 +53,7 @@ class Verdict(_Answer):
     other_evidence: float = Field(description="The sum of what is not listed.", examples=[5.911])
     thresholds: dict[str, float] = Field(examples=[{"unsure": 0.4, "spam": 0.96}])
     expected_costs: dict[str, float] = Field(examples=[{"ham": 9.98, "spam": 0.23, "unsure": 4.0}])
-    digest: str = Field(description="By which the message can be forgotten.", examples=[_DIGEST])
+    digest: str = Field(description="By which the message can be forgotten.", examples=[DIGEST])
     reason: str = Field(description="Why nothing could be said, if so.", examples=[""])
 
 
@@ -65,14 +65,14 @@ class OfUpload(Verdict):
     sender: str = Field(description="The domain of who sent it.", examples=["lottery.example"])
 
 
-class PassedOver(_Answer):
+class PassedOver(Answer):
     """What was no message that can be taken."""
 
     source: str = Field(examples=["bill.pdf"])
     reason: str = Field(examples=["bill.pdf is a PDF, not mail."])
 
 
-class _Several(_Answer):
+class _Several(Answer):
     passed_over: list[PassedOver]
     stopped: str | None = Field(description="Why the rest was not looked at, if so.", examples=[None])
 
@@ -83,7 +83,7 @@ class Verdicts(_Several):
     messages: list[OfUpload]
 
 
-class Span(_Answer):
+class Span(Answer):
     """A stretch of the message, its shade from -6 (against) to 6 (for), and what it adds to the log-odds."""
 
     text: str = Field(examples=["lottery"])
@@ -91,7 +91,7 @@ class Span(_Answer):
     sum: float = Field(examples=[0.173])
 
 
-class Section(_Answer):
+class Section(Answer):
     """A section of the message, such as text or headers."""
 
     name: str = Field(examples=["text"])
@@ -105,11 +105,11 @@ class Explanation(Verdict):
     sections: list[Section]
 
 
-class Lesson(_Answer):
+class Lesson(Answer):
     """What became of a lesson; it is durable."""
 
     outcome: str = Field(description="learned, known or relearned", examples=["learned"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
     before: dict[str, float] = Field(
         description="The probability of each label before.", examples=[{"ham": 0.62, "spam": 0.38}]
@@ -117,12 +117,12 @@ class Lesson(_Answer):
     after: dict[str, float] = Field(examples=[{"ham": 0.03, "spam": 0.97}])
 
 
-class LessonOfUpload(_Answer):
+class LessonOfUpload(Answer):
     """What became of one of several lessons; it is durable."""
 
     source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
     outcome: str = Field(description="learned, known or relearned", examples=["learned"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
 
 
@@ -132,22 +132,22 @@ class Lessons(_Several):
     messages: list[LessonOfUpload]
 
 
-class Forgotten(_Answer):
+class Forgotten(Answer):
     """What became of a lesson that was to be forgotten."""
 
     outcome: str = Field(description="forgotten, or unknown if there was none", examples=["forgotten"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label that was taught.", examples=["spam"])
 
 
-class Calibration(_Answer):
+class Calibration(Answer):
     """How scores are read: log-odds = `slope` · score + `intercept`."""
 
     slope: float
     intercept: float
 
 
-class Stats(_Answer):
+class Stats(Answer):
     """What was learned, and how scores are read."""
 
     lessons: dict[str, int] = Field(examples=[{"ham": 1004, "spam": 996}])
@@ -161,7 +161,7 @@ class Stats(_Answer):
     journal_bytes: int
 
 
-class Costs(_Answer):
+class Costs(Answer):
     """What each mistake costs, and from which probability on what is said."""
 
     labels: list[str] = Field(examples=[["ham", "spam"]])
@@ -172,7 +172,7 @@ class Costs(_Answer):
     thresholds: dict[str, float] = Field(examples=[{"unsure": 0.4, "spam": 0.96}])
 
 
-class Model(_Answer):
+class Model(Answer):
     """A model that answers, and what it reads."""
 
     name: str = Field(examples=["filter"])
@@ -185,7 +185,7 @@ class Model(_Answer):
     autolearn: bool
 
 
-class Models(_Answer):
+class Models(Answer):
     """The models that answer."""
 
     models: list[Model]

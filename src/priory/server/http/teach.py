@@ -17,21 +17,13 @@ from priory.server.http.carried import ERRORS, carried_or_several, takes_message
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
 from priory.server.http.limits import has_body, message
+from priory.server.http.parameters import Digest, User, known
 from priory.server.http.problems import documented
 from priory.server.http.several import Group, about_each
 from priory.server.http.state import Daemon
 from priory.server.http.uploads import Upload
 from priory.server.log import log
 from priory.server.tokens import Token
-
-_User = Annotated[
-    str,
-    Query(description="Whose lesson it is; a message is learned once per user.", pattern=r"^[^\x00-\x1f\x7f]{0,200}$"),
-]
-_Digest = Annotated[
-    str | None,
-    Query(description="Of the message, instead of the message itself.", pattern="^[0-9a-f]{64}$"),
-]
 
 
 def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
@@ -65,9 +57,9 @@ def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     )
     async def learn(
         token: Annotated[Token, allowed],
-        label: Annotated[str, AfterValidator(_known(labels)), Query(json_schema_extra={"enum": [*labels]})],
+        label: Annotated[str, AfterValidator(known(labels)), Query(json_schema_extra={"enum": [*labels]})],
         mail: Annotated[bytes | Upload, taken],
-        user: _User = "",
+        user: User = "",
     ) -> Response:
         """Teach what a message is, or several in files. Twice changes nothing; another label turns the lesson round.
 
@@ -83,7 +75,7 @@ def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         openapi_extra=takes_message(required=False),
     )
     async def forget(
-        request: Request, token: Annotated[Token, allowed], digest: _Digest = None, user: _User = ""
+        request: Request, token: Annotated[Token, allowed], digest: Digest | None = None, user: User = ""
     ) -> Response:
         """Take a lesson back exactly, by the message or by its digest."""
         if digest is None:
@@ -95,17 +87,6 @@ def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         return await taught(token, lambda filter_: _forgotten(filter_, name, name, user))
 
     return router
-
-
-def _known(labels: tuple[str, ...]) -> Callable[[str], str]:
-    """Return what refuses all labels but these."""
-
-    def known(label: str) -> str:
-        if label not in labels:
-            raise ValueError(f"this filter knows {', '.join(labels)}")
-        return label
-
-    return known
 
 
 def _learned(filter_: Filter, raw: bytes, label: str, user: str) -> dict[str, Any]:

@@ -1,0 +1,42 @@
+"""How long things take, by the histograms in which they are counted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from priory.server.scoreboard import BOUNDS, Durations, Key
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How many there were, and how many seconds they took."""
+
+    count: int
+    mean: float
+    median: float
+    p99: float  #: 99 of a hundred took less
+
+
+def times_of(durations: Durations, counted: Mapping[Key, int]) -> Times | None:
+    """Return how long things took that were counted so; None if there were none."""
+    ranges = [counted.get(key, 0) for key in durations.ranges]
+    n = sum(ranges)
+    if not n:
+        return None
+    return Times(n, counted.get(durations.sum, 0) / 1e9 / n, quantile(ranges, 0.5), quantile(ranges, 0.99))
+
+
+def quantile(ranges: Sequence[int], share: float) -> float:
+    """Return the seconds that a share of durations do not exceed, as if they were spread evenly within each range.
+
+    What took longer than the last bound is taken to have taken that long.
+
+    >>> quantile([0, 0, 10, 10] + 12 * [0], 0.75)               # half way from 1 ms to 2.5 ms
+    0.00175
+    """
+    wanted = share * sum(ranges)
+    for i, (n, so_far) in enumerate(zip(ranges, accumulate(ranges), strict=True)):
+        if n and so_far >= wanted and i < len(BOUNDS):
+            low = BOUNDS[i - 1] if i else 0.0
+            return low + (BOUNDS[i] - low) * (wanted - (so_far - n)) / n
+    return BOUNDS[-1]
