@@ -24,6 +24,7 @@ from priory.verdict import Claim, Evidence, Kind, Verdict
 if TYPE_CHECKING:
     from priory.explanation import Explanation
     from priory.listed import Page
+    from priory.predicted import Predicted
 
 Thing = TypeVar("Thing")
 GROUP: Final = 500  #: messages that bulk learning makes durable together
@@ -176,6 +177,7 @@ class Filter:
         self._memory = Memory(home, options.labels, options.spec.bits, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
     def spec(self) -> Spec:
@@ -323,7 +325,38 @@ class Filter:
         ...     sum(filter.forget_many(Selection(sender="mail.example")))
         1
         """
-        yield from self._memory.forget_many(selection, group)
+        yield from self._memory.forget_many(self.resolved(selection), group)
+
+    def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
+        """Turn a lesson of a person round without the message, durably and exactly; None if there is none.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     taught = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "spam")
+        ...     filter.relearn(bytes.fromhex(taught.digest), "ham").outcome
+        'relearned'
+        """
+        if user == AUTOMATIC:
+            raise ValueError("an automatic lesson is no person's: forget it, and learn the message")
+        self._refuse_label(label)
+        return self._memory.relearn(digest, label, user, time.time())
+
+    def confirm(self, digest: bytes, label: str, user: str = "", *, right: bool = True) -> bool:
+        """Note that the label of a lesson is right however it looks, or take that back; False: no such lesson.
+
+        The note goes with the lesson, and when it is turned round.
+        """
+        return self._memory.confirm(digest, label, user, right=right)
+
+    def predicted(self) -> "Predicted":
+        """Return what was predicted of each lesson just before it was learned, as scores are read today."""
+        from priory.predicted import predicted  # noqa: PLC0415 - a quick start where no one looks
+
+        self._memory.view.refresh()
+        if self._predicted is None or self._predicted[0] != self._memory.view.generation:
+            found = predicted(self.journal, self.options.labels, self._memory.calibrations)
+            self._predicted = self._memory.view.generation, found
+        return self._predicted[1]
 
     def lessons(self, selection: Selection = EVERYTHING, most: int = 100, after: str | None = None) -> "Page":
         """Return a page of the lessons of a selection, the latest first; `after` is the page's before.
@@ -333,8 +366,25 @@ class Filter:
         from priory.listed import page_of  # noqa: PLC0415 - a quick start where no one looks
 
         self._memory.view.refresh()
-        found = self.journal.page(selection, most + 1, after)
+        found = self.journal.page(self.resolved(selection), most + 1, after)
         return page_of(found, most, self.options.labels, self._memory.calibrations)
+
+    def n_lessons(self, selection: Selection = EVERYTHING) -> int:
+        """Return how many lessons a selection has."""
+        return self.journal.n_of(self.resolved(selection))
+
+    def changes_of(self, selection: Selection) -> list[int]:
+        """Return the numbers of the changes that learned the lessons of a selection, in order."""
+        return self.journal.changes_of(self.resolved(selection))
+
+    def resolved(self, selection: Selection) -> Selection:
+        """Return a selection that the journal understands, which knows no certainties: those of now are looked up."""
+        if not selection.is_by_certainty:
+            return selection
+        changes = self.predicted().changes_of(selection)
+        if selection.changes is not None:
+            changes = tuple(sorted({*changes} & {*selection.changes}))
+        return replace(selection, certainty_below=None, certainty_above=None, changes=changes)
 
     def _is_digest(self, message: bytes) -> bool:
         """Tell whether this is not a message, but the digest of one that was learned."""
@@ -370,13 +420,16 @@ class Filter:
         for some in together(lessons, _raw_bytes, READ_TOGETHER):
             read = prepare_many([message for message, _, _ in some], self._spec, named=named)
             for (digest, sender, features, blob, name), (_, label, source) in zip(read, some, strict=True):
-                if label not in self.options.labels:
-                    raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
+                self._refuse_label(label)
                 stored = blob or packed(features, self._spec.bits)
                 now = time.time()
                 yield Taught(
                     digest, label, stored, features.buckets, features.offsets, source, sender, now, name or digest
                 )
+
+    def _refuse_label(self, label: str) -> None:
+        if label not in self.options.labels:
+            raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
 
     def _scores(self, features: Features, missing: list[str]) -> list[Score]:
         if missing:

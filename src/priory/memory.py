@@ -123,10 +123,45 @@ class Memory:
         """Learn all of these, durably, or none."""
         with self._changing():
             self.journal.name_labels(self._labels)
+            self._leave_to_people([each.letter for each in taught])
             done = self._learn(taught, user)
             if any(each.outcome != "known" for each in done):
                 self._score_unscored()
         return done
+
+    def relearn(self, digest: bytes, label: str, user: str, time: float) -> Learned | None:
+        """Learn a message anew that is in the journal, by its features there; None if it is not.
+
+        The letter that it is a copy of was left to people when it was learned.
+        """
+        with self._changing():
+            lesson = self.journal.lesson_of(digest, user)
+            if lesson is None:
+                return None
+            self.journal.name_labels(self._labels)
+            (done,) = self._learn([self._taught_anew(lesson, label, time)], user)
+            if done.outcome != "known":
+                self._score_unscored()
+        return done
+
+    def _taught_anew(self, lesson: Lesson, label: str, time: float) -> Taught:
+        features = unpacked(lesson.features, self.journal.bits)
+        return Taught(
+            digest=lesson.digest,
+            label=label,
+            features=lesson.features,
+            buckets=features.buckets,
+            offsets=features.offsets,
+            source=lesson.source,
+            sender=lesson.sender,
+            time=time,
+            letter=b"",
+        )
+
+    def confirm(self, digest: bytes, label: str, user: str, *, right: bool) -> bool:
+        """Note that the label of a lesson is right, or that nobody is sure of it; tell whether there is that lesson."""
+        with self.journal.writing():
+            return self.journal.confirm(digest, user, label, right=right)
 
     def forget(self, digest: bytes, user: str, letter: bytes = b"") -> str | None:
         """Take a lesson back exactly, the user's or else an automatic one; return its label, None if there was none."""
@@ -242,8 +277,7 @@ class Memory:
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
     def _learn(self, taught: list[Taught], user: str) -> list[Learned]:
-        """Learn what is new, take back what had another label and learn it anew; a person outranks the filter."""
-        self._leave_to_people([each.letter for each in taught])
+        """Learn what is new, take back what had another label and learn it anew."""
         labels = self.journal.labels_of([each.digest for each in taught], user)
         done: list[Learned] = []
         new: list[Taught] = []
@@ -342,12 +376,16 @@ class Memory:
                     self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
+        """Score a lesson, which stays what it was, confirmed if it was."""
+        is_confirmed = self.journal.is_confirmed(lesson.digest, lesson.user)
         if self._forget(lesson.digest, lesson.user):
             features, scored = unpacked(lesson.features, self.journal.bits), None
             if are_comparable(self.counts.totals):
                 scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
+            if is_confirmed:
+                self.journal.confirm(lesson.digest, lesson.user, lesson.label)
 
 
 def _lesson(taught: Taught, held_out: HeldOut | None, user: str) -> Lesson:

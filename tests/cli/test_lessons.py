@@ -60,6 +60,18 @@ def test_a_program_gets_all_lessons_or_those_that_are_selected(taught: Path, inb
     assert priory("lessons", "--auto", home=taught).stdout.decode() == f"0 of 0 lessons selected in {taught}\n"
 
 
+def test_lessons_are_selected_by_how_probable_they_were(taught: Path):
+    every = listed(taught)
+    unlikely = [lesson for lesson in every if lesson["certainty"] is not None and lesson["certainty"] < 0.6]
+    assert 0 < len(unlikely) < len([lesson for lesson in every if lesson["certainty"] is not None])
+    assert listed(taught, "--certainty-below", "0.6") == unlikely
+    likely = listed(taught, "--certainty-above", "0.6", "--user", "ann")
+    assert likely == [lesson for lesson in every if lesson["user"] and (lesson["certainty"] or 0) > 0.6]
+    done = priory("forget", "--certainty-below", "0.6", "--yes", home=taught)
+    assert done.stdout.decode() == f"forgot {len(unlikely)}\n"
+    assert len(listed(taught)) == 60 - len(unlikely)
+
+
 def test_times_are_local_unless_they_say_otherwise(taught: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TZ", "XYZ-05:00")  # five hours ahead of Greenwich
     first = datetime.fromisoformat(str(listed(taught)[-1]["time"]))
@@ -77,6 +89,7 @@ def test_times_are_local_unless_they_say_otherwise(taught: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
+        (["--certainty-below", "1.5"], "a certainty is a probability, from 0 to 1"),
         (["--since", "yesterday"], "--since 'yesterday' is no time: write 2026-11-01 or 2026-11-01T14:30, which are"),
         (["--until", "2026-02-30"], "--until '2026-02-30' is no time"),
         (["--until", "0001-01-01"], "--until '0001-01-01' is no time"),

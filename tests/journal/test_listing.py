@@ -24,7 +24,7 @@ USERS = ("", "ann", "bob", AUTOMATIC)
 SOURCES = ("", "/home/ann/.Junk/1", "/home/ann/.Junk/2", "/home/bob/1", "50%_\x00\u20ac")
 SENDERS = ("", "mail.example", "shop.example")
 
-digests = st.binary(min_size=1, max_size=2).map(lambda start: start.ljust(32, start[:1]))
+digests = st.binary(min_size=1, max_size=2).map(lambda start: (32 * start)[:32])
 lessons = st.builds(
     Lesson,
     digests,

@@ -16,7 +16,7 @@ from real_daemon import Daemon, serving
 CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: while it is there, no other test can have an event loop
 def browser() -> Iterator[Browser]:
     with chromium() as started:
         yield started

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,30 @@ import needed
 from command import priory
 from http_client import Client
 from priory.demo import Drawn, draw
-from priory.server.tokens import issue
+from priory.server.tokens import SCOPES, issue
 from real_daemon import Daemon, serving
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")
-COMPARED = ["/v1/evaluate", *(f"/v1/evaluate/{{id}}{part}" for part in ("", "/events", "/report", "/report.json"))]
-ROUTES = ["/healthz", "/metrics", *(f"/v1/{name}" for name in (*ABOUT_MAIL, "stats", "costs", "models")), *COMPARED]
+ASKED_LESSONS = ("messages", "messages/export", "messages/suspects")
+ABOUT_LESSONS = (*ASKED_LESSONS, *(f"messages/{act}" for act in ("forget", "confirm", "doubt", "relearn")))
+ABOUT_IT = ("stats", "costs", "models", "history", "calibration", "drift")
+COSTS = [("PUT", "/v1/costs"), ("POST", "/v1/costs/preview")]
+COMPARISONS = [
+    ("POST", "/v1/evaluate"),
+    ("GET", "/v1/evaluate"),
+    ("DELETE", "/v1/evaluate/{id}"),
+    *(("GET", f"/v1/evaluate/{{id}}{part}") for part in ("", "/events", "/report", "/report.json")),
+]
+LESSONS = [("GET" if each in ASKED_LESSONS else "POST", f"/v1/{each}") for each in ABOUT_LESSONS]
+ROUTES = [
+    *(("GET", path) for path in ("/healthz", "/metrics", *(f"/v1/{name}" for name in ABOUT_IT))),
+    *(("POST", f"/v1/{name}") for name in ABOUT_MAIL),
+    *LESSONS,
+    *COSTS,
+    *COMPARISONS,
+]
 
 schemathesis.openapi.media_type("message/rfc822", st.sampled_from([drawn.raw for drawn in draw(9)]) | st.binary())
 
@@ -61,22 +78,25 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 @pytest.mark.parametrize(
-    ("path", "mode"),
+    ("method", "path", "mode"),
     [
-        *((path, GenerationMode.POSITIVE) for path in ROUTES),
-        *((f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget", "evaluate")),
+        *((*route, GenerationMode.POSITIVE) for route in ROUTES),
+        *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
+        ("GET", "/v1/history", GenerationMode.NEGATIVE),
+        *((*route, GenerationMode.NEGATIVE) for route in (*LESSONS, *COSTS, COMPARISONS[0])),
     ],
 )
-def test_every_answer_is_as_documented(path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]):
+def test_every_answer_is_as_documented(
+    method: str, path: str, mode: GenerationMode, daemon: Daemon, document: dict[str, Any]
+):
     schema = schemathesis.openapi.from_dict(document)
     schema.config.update(base_url=f"http://127.0.0.1:{daemon.port}")
-    tokens = [*(issue(daemon.home, scope) for scope in ("check", "learn", "admin")), "priory_none"]
-    operations = [schema[path][method.upper()] for method in document["paths"][path]]
+    tokens = [*(issue(daemon.home, scope) for scope in SCOPES), "priory_none"]
 
     @settings(
         max_examples=12, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
-    @given(case=st.sampled_from(operations).flatmap(lambda operation: operation.as_strategy(generation_mode=mode)))
+    @given(case=schema[path][method].as_strategy(generation_mode=mode))
     def asked(case: schemathesis.Case) -> None:
         for token in tokens:
             case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
@@ -112,7 +132,7 @@ def test_every_answer_about_a_comparison_is_as_documented(daemon: Daemon, docume
 
 
 def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str, Any]):
-    assert set(document["paths"]) == set(ROUTES)
+    assert {name for name, _ in operations(document)} == {" ".join(route) for route in ROUTES}
     scopes = {name: operation.get("security") for name, operation in operations(document)}
     assert scopes.pop("GET /healthz") is None
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
@@ -123,20 +143,22 @@ def test_every_route_was_tried_and_says_which_scope_it_takes(document: dict[str,
 
 def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
     for name, operation in operations(document):
-        if name.startswith("POST"):
-            for media_type, content in operation["requestBody"]["content"].items():
-                assert media_type == "application/json" or content["example"].startswith("From: ")
-                assert content["example"]
+        content = operation.get("requestBody", {}).get("content", {})
+        assert ("multipart/form-data" in content) == (name in {"POST /v1/check", "POST /v1/learn"})
+        for kind, each in content.items():
+            assert each["example"] or kind == "multipart/form-data"
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     needed.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
-    for name, scope in {"token": "learn", "admin": "admin"}.items():
+    for name, some in (("inbox.mbox", mail[1:3]), ("junk.mbox", mail[3:6])):
+        (tmp_path / name).write_bytes(b"\n".join(b"From ann\n" + drawn.raw.rstrip() + b"\n" for drawn in some))
+    for name, scope in (("token", "learn"), ("admin", "admin")):
         (tmp_path / name).write_text(f"Authorization: Bearer {issue(daemon.home, scope)}")
     digest = json.loads(priory("check", "--json", tmp_path / "message.eml", home=daemon.home).stdout)["digest"]
     known = {"PATH": "/usr/bin:/bin", "DIGEST": digest}
-    answers = []
+    answers: dict[str, list[Any]] = defaultdict(list)  # by route
     for command in re.findall(r"^curl .*$", GUIDE, re.MULTILINE):
         done = subprocess.run(
             ["/bin/sh", "-c", command.replace("127.0.0.1:7358", f"127.0.0.1:{daemon.port}")],
@@ -145,14 +167,33 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
             capture_output=True,
             check=True,
         )
-        answers.append(json.loads(done.stdout) if done.stdout.startswith(b"{") else done.stdout.decode())
-        if "/v1/evaluate " in f"{command} " and "id" in answers[-1]:
-            known["ID"] = answers[-1]["id"]
-    check, explain, learn, forget, forget_again, started, events, _page, stopped, refused = answers
+        answer = json.loads(done.stdout) if done.stdout.startswith(b"{") else done.stdout.decode()
+        answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(answer)
+        if "evaluate" in answers:
+            known["ID"] = answers["evaluate"][0]["id"]
+    (check, several), (explain,), (learn, many_learned), forgets = (answers[each] for each in ABOUT_MAIL)
     assert check["digest"] == explain["digest"] == digest
-    assert (learn["outcome"], forget["outcome"], forget_again["outcome"]) == ("learned", "forgotten", "unknown")
+    assert [each["outcome"] for each in (learn, *forgets)] == ["learned", "forgotten", "unknown"]
+    assert [each["source"] for each in several["messages"]] == ["inbox.mbox:1", "inbox.mbox:2", "message.eml"]
+    assert [each["outcome"] for each in many_learned["messages"]] == ["learned"] * 3
+    (page,), (many,), (suspects,) = (answers[each] for each in ("messages", "messages/forget", "messages/suspects"))
+    assert page["total"] == len(page["lessons"]) < 12
+    assert (tmp_path / "lessons.csv").read_text().startswith("time,label,user,")
+    assert many["detail"] == f"The selection has {page['total']} lessons, not 12: nothing was forgotten."
+    assert suspects["reason"] == ""
+    assert [each["outcome"] for each in answers["messages/relearn"] + answers["messages/confirm"]] == ["unknown"] * 2
+    (history,), (calibration,), (drift,) = (answers[each] for each in ("history", "calibration", "drift"))
+    assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
+    assert calibration["n"] == drift["n"] > 0
+    costs, set_costs = answers["costs"]
+    (tried,) = answers["costs/preview"]
+    assert costs["labels"] == tried["labels"] == ["ham", "spam"]
+    assert tried["then"]["words"].startswith("Says unsure from probability 0.4, spam from 0.984: of 1,000 ham, ")
+    (started,), (events,) = answers["evaluate"], answers["evaluate/$ID/events"]
     assert started["state"] == "running"
     assert "\nevent: end\n" in events
     assert "<title>what " in (tmp_path / "report.html").read_text()
-    assert stopped == ""
-    assert json.dumps(refused, ensure_ascii=False, separators=(",", ":")) in GUIDE
+    assert answers["evaluate/$ID"] == [""]
+    (refused,) = answers["stats"]
+    for shown in (set_costs, refused):
+        assert json.dumps(shown, ensure_ascii=False, separators=(",", ":")) in GUIDE

@@ -11,7 +11,9 @@ import typer
 from priory.cli.options import HOME, Home, Json, Problem, opened
 from priory.cli.progress import bar
 from priory.cli.selecting import (
+    Above,
     Automatic,
+    Below,
     Digest,
     Label,
     Sender,
@@ -40,6 +42,8 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
     until: Until = None,
     auto: Automatic = None,
     digest: Digest = None,
+    certainty_below: Below = None,
+    certainty_above: Above = None,
     yes: Annotated[bool, typer.Option("--yes", help="Forget what is selected; without it, only say how many.")] = False,
     home: Home = HOME,
     as_json: Json = False,
@@ -59,12 +63,12 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory forget --auto --yes`
     """
     if what:
-        selection = selected(label, None, source, sender, since, until, auto, digest)
+        selection = selected(label, None, source, sender, since, until, auto, digest, certainty_below, certainty_above)
         if not selection.is_everything:
             raise Problem("forget takes either messages or options that select lessons; with messages, only --user")
         _forget_messages(what, user or "", home, as_json)
         return
-    selection = selected(label, user, source, sender, since, until, auto, digest)
+    selection = selected(label, user, source, sender, since, until, auto, digest, certainty_below, certainty_above)
     if selection.is_everything:
         raise Problem(
             "forget needs a message, a digest, or options that select lessons, for example: priory forget mistaken.eml"
@@ -106,7 +110,7 @@ def _forget_selected(selection: "Selection", home: Path, *, yes: bool, as_json: 
     forgotten = 0
     with opened(home) as filter_:
         refuse_label(selection.label, filter_)
-        n = filter_.journal.n_of(selection)
+        n = filter_.n_lessons(selection)
         if yes:
             with bar("forgetting", lambda: n, quiet=as_json) as progressed:
                 for gone in filter_.forget_many(selection):

@@ -10,7 +10,9 @@ import typer
 
 from priory.cli.options import HOME, Home, Json, opened
 from priory.cli.selecting import (
+    Above,
     Automatic,
+    Below,
     Digest,
     Label,
     Sender,
@@ -40,6 +42,8 @@ def lessons(  # noqa: PLR0913, PLR0917 - typer makes options of them
     until: Until = None,
     auto: Automatic = None,
     digest: Digest = None,
+    certainty_below: Below = None,
+    certainty_above: Above = None,
     most: Annotated[
         int | None, typer.Option(min=1, help=f"How many; default {MOST}, with --json all.", show_default=False)
     ] = None,
@@ -60,9 +64,9 @@ def lessons(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lessons --auto --sender mail.example`
 
-    `priory lessons --json | jq -r 'select(.certainty and .certainty < 0.05) | .source'`
+    `priory lessons --people --certainty-below 0.05`
     """
-    selection = selected(label, user, source, sender, since, until, auto, digest)
+    selection = selected(label, user, source, sender, since, until, auto, digest, certainty_below, certainty_above)
     with opened(home) as filter_:
         refuse_label(label, filter_)
         if as_json:
@@ -85,7 +89,7 @@ def _pages(filter_: "Filter", selection: "Selection", most: int | None, after: s
 def _show(filter_: "Filter", selection: "Selection", most: int, after: str | None, home: Path) -> None:
     from priory.cli.show_lessons import show_lessons  # noqa: PLC0415
 
-    page, n = filter_.lessons(selection, most, after), filter_.journal.n_of(selection)
+    page, n = filter_.lessons(selection, most, after), filter_.n_lessons(selection)
     if page.lessons:
         show_lessons(page.lessons)
     meant = "lessons" if selection.is_everything else "lessons selected"

@@ -33,6 +33,20 @@ Digest = Annotated[
     str | None, typer.Option(metavar="DIGITS", help="Messages whose digest begins so.", show_default=False)
 ]
 
+Below = Annotated[
+    float | None,
+    typer.Option(
+        "--certainty-below",
+        metavar="P",
+        help="Lessons whose label had a probability below this before.",
+        show_default=False,
+    ),
+]
+Above = Annotated[
+    float | None,
+    typer.Option("--certainty-above", metavar="P", help="Lessons whose label had one above this.", show_default=False),
+]
+
 
 def selected(  # noqa: PLR0913, PLR0917 - as many as there are options
     label: str | None,
@@ -43,6 +57,8 @@ def selected(  # noqa: PLR0913, PLR0917 - as many as there are options
     until: str | None,
     automatic: bool | None,
     digest: str | None,
+    below: float | None,
+    above: float | None,
 ) -> "Selection":
     """Return the selection that options make."""
     from priory.corpus.part import as_text  # noqa: PLC0415 - a quick start for --help
@@ -53,7 +69,7 @@ def selected(  # noqa: PLR0913, PLR0917 - as many as there are options
 
     times = _seconds("--since", since), _seconds("--until", until)
     with problems():
-        return Selection(text(label), text(user), text(source), text(sender), *times, automatic, digest)
+        return Selection(text(label), text(user), text(source), text(sender), *times, automatic, digest, below, above)
 
 
 def refuse_label(label: str | None, filter_: "Filter") -> None:

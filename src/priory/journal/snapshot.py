@@ -9,14 +9,13 @@ is not used, and the counts are built from the journal instead.
 import hashlib
 import json
 import mmap
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from priory.bayes import Counts
 from priory.journal.lesson import JournalError
-from priory.journal.ownership import give_to_owner
+from priory.journal.replacing import replacing
 
 _MAGIC: Final = b"priory counts 3\n"
 HEAD_BYTES: Final = 4096  #: that name the journal and what else must fit
@@ -41,17 +40,9 @@ def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labe
     head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
     if len(head) > HEAD_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
-    beside = path.with_name(f"{path.name}.new")
-    try:
-        with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(head.ljust(HEAD_BYTES, b"\0"))
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        give_to_owner(beside)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(head.ljust(HEAD_BYTES, b"\0"))
+        file.writelines(parts)
     return digest
 
 

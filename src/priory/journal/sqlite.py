@@ -4,6 +4,7 @@ import os
 import sqlite3
 import time
 import uuid
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from typing import Any, Final, Self
 from priory.journal import in_use
 from priory.journal.automatic import Automatic, tallied, told_apart
 from priory.journal.bundles import BUNDLES, Bundles
+from priory.journal.confirmed import Confirmed
 from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
 from priory.journal.listing import Entry, Listing, Selection
 from priory.journal.ownership import give_to_owner
@@ -79,6 +81,7 @@ class Journal:
         self._bundles = Bundles(connection)
         self._listing = Listing(connection)
         self.automatic = Automatic(connection)
+        self._confirmed = Confirmed(connection)
         self._tally: Counter[str] = Counter()
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
@@ -369,10 +372,49 @@ class Journal:
         with _errors_named(self.path, self._wait_s):
             return self._listing.changes_of(selection)
 
+    def predicted(self, label: str, size: int) -> tuple["array[int]", bytes]:
+        """Return the changes that learned the lessons of a label, and one after the other what was predicted of each.
+
+        Those of which something else was predicted, or nothing, are left out.
+        """
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.predicted(label, size)
+
     def still(self, changes: Iterable[int]) -> list[tuple[bytes, str]]:
         """Return digest and user of the lessons that these changes learned and that are still there."""
         with _errors_named(self.path, self._wait_s):
             return self._listing.still(changes)
+
+    def times_of(self, changes: Iterable[int]) -> list[float | None]:
+        """Return when these changes learned their lessons; None for those that are gone."""
+        with _errors_named(self.path, self._wait_s):
+            return self._listing.times_of(changes)
+
+    def lesson_of(self, digest: bytes, user: str) -> Lesson | None:
+        """Return the lesson about a message; call inside `writing`."""
+        row = self._learned("change", digest, user)
+        if row is None:
+            return None
+        (lesson,) = self._lessons(f"SELECT {_LESSON} FROM lessons WHERE change = ?", *row)  # noqa: S608
+        return lesson
+
+    def confirmed(self) -> set[int]:
+        """Return the changes that learned the lessons whose labels were confirmed."""
+        with _errors_named(self.path, self._wait_s):
+            return self._confirmed.changes()
+
+    def is_confirmed(self, digest: bytes, user: str) -> bool:
+        """Tell whether the label of a lesson was confirmed."""
+        row = self._learned("change", digest, user)
+        return row is not None and self._confirmed.has(*row)
+
+    def confirm(self, digest: bytes, user: str, label: str, *, right: bool = True) -> bool:
+        """Note that the label of a lesson is right, or that nobody is sure of it; tell whether there is that lesson."""
+        row = self._learned("change, label", digest, user)
+        if row is None or row[1] != label:
+            return False
+        self._confirmed.note(row[0], right=right)
+        return True
 
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
         """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.

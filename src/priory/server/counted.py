@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final
 
-from priory.decision import UNSURE
+from priory.decision import UNSURE, Costs
 from priory.server.scoreboard import Durations, Key, Scoreboard
 from priory.wire.spamd import EX_PROTOCOL, EX_SOFTWARE, EX_TEMPFAIL, EX_TIMEOUT, EX_TOOBIG, EX_UNAVAILABLE, VERBS
 
@@ -25,8 +26,20 @@ REASONS: Final = {
     EX_SOFTWARE: "error",
     EX_TEMPFAIL: "busy",
 }
+#: The same over HTTP.
+HTTP_REASONS: Final = {
+    401: "unauthorized",
+    403: "forbidden",
+    408: "timeout",
+    413: "too_large",
+    415: "unsupported",
+    421: "misdirected",
+    422: "invalid",
+    429: "too_often",
+}
 CHECK_TIMES: Final = {protocol: Durations("check_seconds", protocol) for protocol in ASKED}
 LESSON_TIMES: Final = Durations("lesson_seconds")
+COSTS: Final[Key] = ("costs",)  #: a number that tells which costs are in force: `number_of`
 READY: Final[Key] = ("workers_ready",)
 CONNECTED: Final[dict[str, Key]] = {protocol: ("connected", protocol) for protocol in PROTOCOLS}
 
@@ -38,6 +51,7 @@ _FIXED: Final[tuple[Key, ...]] = (
     ("unchecked", "milter", "error"),
     ("unchecked", "milter", "authenticated"),
     *(("refused", "spamd", reason) for reason in REASONS.values()),
+    *(("refused", HTTP, reason) for reason in HTTP_REASONS.values()),
     ("refused", "milter", "malformed"),
     ("refused", "milter", "timeout"),
     *(("errors", where) for where in ("check", "lesson", "connection")),
@@ -46,6 +60,7 @@ _FIXED: Final[tuple[Key, ...]] = (
     *(key for durations in (*CHECK_TIMES.values(), LESSON_TIMES) for key in durations.keys),
     *(("restarts", role) for role in ROLES),
     *(("reloads", outcome) for outcome in ("done", "failed")),
+    COSTS,
 )
 
 
@@ -54,6 +69,16 @@ def scoreboard() -> Scoreboard:
     board = Scoreboard(momentary=(READY, *CONNECTED.values()))
     board.allot(_FIXED)
     return board
+
+
+def number_of(costs: Costs) -> int:
+    """Return a number that other costs do not have.
+
+    >>> number_of(Costs()) == number_of(Costs(unsure=4.0)), number_of(Costs()) == number_of(Costs(unsure=3))
+    (True, False)
+    """
+    said = [costs.labels, [[float(cost) for cost in row] for row in costs.matrix], float(costs.unsure)]
+    return int.from_bytes(sha256(repr(said).encode()).digest()[:8])
 
 
 def know(board: Scoreboard, labels: Iterable[str]) -> None:

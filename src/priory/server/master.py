@@ -15,16 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from priory.decision import Costs
 from priory.filter import Options
 from priory.forking import forked
 from priory.server.connection import DRAIN_S
-from priory.server.counted import HTTP, READY, ROLES, WORKER, know, scoreboard
+from priory.server.counted import COSTS, HTTP, READY, ROLES, WORKER, know, number_of, scoreboard
 from priory.server.crew import Crew, Member
 from priory.server.http.state import Daemon
 from priory.server.listeners import Listener
 from priory.server.log import log
 from priory.server.notify import notify
 from priory.server.options import Serving
+from priory.server.recording import Recording
 from priory.server.worker import RETIRE, work
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -34,14 +36,18 @@ _PATIENCE_S: Final = DRAIN_S + 25  # with workers that were told to stop: they m
 
 
 class Master:
-    """A daemon for one home; `read` gives the configuration whenever it is asked."""
+    """A daemon for one home; `read` gives the configuration whenever it is asked, `set_costs` changes it."""
 
-    def __init__(self, home: Path, read: Callable[[], tuple[Options, Serving]]) -> None:
+    def __init__(
+        self, home: Path, read: Callable[[], tuple[Options, Serving]], set_costs: Callable[[Costs], str]
+    ) -> None:
         self._home = home
         self._read = read
+        self._set_costs = set_costs
         self._crew: Crew | None = None  # that serves
         self._next: Crew | None = None  # that is to take over
         self._leaving: dict[int, int] = {}  # processes that were told to stop, each with its slot
+        self._process = os.getpid()
         self._started = time.time()
         self._board = scoreboard()
         self._tally = self._board.tally(self._board.take())
@@ -150,7 +156,17 @@ class Master:
         if member.role == HTTP:
             from priory.server.http.process import show  # noqa: PLC0415 - what it needs, no other process loads
 
-            daemon = Daemon(self._home, crew.serving, self._board, self._started, crew.options, tally, self._alive)
+            daemon = Daemon(
+                self._home,
+                crew.serving,
+                self._board,
+                self._started,
+                crew.options,
+                tally,
+                self._alive,
+                self._process,
+                self._set_costs,
+            )
             show(daemon, list(sockets), ready, self._alive)
         else:
             work(self._home, crew.options, crew.serving, sockets, tally, ready, self._alive)
@@ -217,6 +233,7 @@ class Master:
         if before is not None:
             self._dismiss(before, RETIRE)
             self._tally.add(("reloads", "done"))
+        self._tally.put(COSTS, number_of(self._crew.options.costs))
         self._count_ready()
         log("ready", workers=self._crew.serving.workers)
         notify("READY=1", f"MAINPID={os.getpid()}")
@@ -273,6 +290,8 @@ class Master:
         for process in self._leaving:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
+        if any(crew.serving.http for crew in crews):  # what was counted after the process for HTTP had ended
+            Recording(self._home, self._board, self._started).look()
         log("stopped")
         return status
 

@@ -13,7 +13,6 @@ minute: `priory open` makes it, as who may write to the home needs no other toke
 import hashlib
 import hmac
 import json
-import os
 import secrets
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from priory.journal.ownership import give_to_owner
+from priory.journal.replacing import keep_replaced, private, replacing
 
 SCOPES: Final = ("check", "learn", "admin")  #: each includes those before it
 PREFIX: Final = "priory_"  #: by which people, and programs that look for leaked secrets, know what it is
@@ -177,7 +177,7 @@ def _changing(home: Path) -> Iterator[list[Token]]:
     path = path_in(home)
     lock = home / "tokens.lock"
     try:
-        with open(lock, "ab", opener=_private) as held:
+        with open(lock, "ab", opener=private) as held:
             give_to_owner(lock)
             flock(held, LOCK_EX)
             before = listed(home)
@@ -185,29 +185,8 @@ def _changing(home: Path) -> Iterator[list[Token]]:
             tokens = [each for each in before if each.until is None or now < each.until]
             yield tokens
             if tokens != before:
-                _write(path, json.dumps({"tokens": [asdict(each) for each in tokens]}, indent=1).encode())
+                with replacing(path) as file:
+                    file.write(json.dumps({"tokens": [asdict(each) for each in tokens]}, indent=1).encode())
+                keep_replaced(path)  # a token that was revoked must stay so
     except OSError as error:
         raise TokenError(f"{path} cannot be written: {error.strerror}. Run this as the owner of the home.") from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    beside = path.with_name(f"{path.name}.new")
-    try:
-        with open(beside, "wb", opener=_private) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        give_to_owner(beside)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)  # a token that was revoked must stay so
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _private(name: str, flags: int) -> int:
-    """Open a file that nobody else may read."""
-    return os.open(name, flags, 0o600)

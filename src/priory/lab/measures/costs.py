@@ -8,6 +8,7 @@ first are lost. If the probabilities are right, the cheapest threshold is that w
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,12 @@ def cost_per_example(predictions: Predictions, costs: Costs, seed: int = 0) -> I
     >>> print(cost_per_example(seen, Costs()))
     1.5000 (1.2618 to 22.1484)
     """
-    table = confusion(predictions, costs)
+    return cost_of(confusion(predictions, costs), costs, seed)
+
+
+def cost_of(table: Confusion, costs: Costs, seed: int = 0) -> Interval:
+    """Return the same where it is counted what was said."""
+    n_examples = int(table.counts.sum())
     prices = prices_of(costs).T
     said = table.counts.any(axis=0)
     random = np.random.default_rng(seed)
@@ -56,7 +62,7 @@ def cost_per_example(predictions: Predictions, costs: Costs, seed: int = 0) -> I
         )
     )
     total = float((table.counts[:, said] * prices[:, said]).sum())  # what is never said may cost infinitely much
-    return middle_of(total / len(predictions), np.asarray(drawn) / len(predictions))
+    return middle_of(total / n_examples, np.asarray(drawn) / n_examples)
 
 
 def _design_effects(table: Confusion, prices: Floats) -> list[float]:
@@ -100,18 +106,38 @@ def cost_curve(predictions: Predictions, costs: Costs) -> CostCurve:
     >>> curve.warning
     'chosen on these 8 examples, so its cost is too good to be true: judge it on others'
     """
-    require_two_classes(predictions, "a cost curve")
-    require_both(predictions, 1)
+    below = Below.of(predictions)
     require_costs(predictions, costs)
-    p, positive = predictions.probabilities[:, 1], predictions.truth == 1
-    edges = np.unique(np.concatenate([[0.0, 1.0], p]))
-    n_up_to = [np.searchsorted(np.sort(p[of]), edges, side="right") for of in (~positive, positive)]
+    return priced(below, costs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Below:
+    """How many examples of each of two classes every threshold has below it, or at it: what all cost curves share."""
+
+    thresholds: Floats
+    n: tuple[NDArray[np.intp], NDArray[np.intp]]
+    classes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> Self:
+        """Count the examples."""
+        require_two_classes(predictions, "a cost curve")
+        require_both(predictions, 1)
+        p, positive = predictions.probabilities[:, 1], predictions.truth == 1
+        edges = np.unique(np.concatenate([[0.0, 1.0], p]))
+        first, second = (np.searchsorted(np.sort(p[of]), edges, side="right") for of in (~positive, positive))
+        return cls(edges, (first, second), predictions.classes)
+
+
+def priced(below: Below, costs: Costs) -> CostCurve:
+    """Return the cost of every threshold where it is known what is below it."""
     (right, missed), (lost, caught) = costs.matrix
-    prices = [_priced(n_up_to[0], right, lost), _priced(n_up_to[1], missed, caught)]
-    curve = np.add(*prices) / len(predictions)
+    edges, n = below.thresholds, int(below.n[0][-1] + below.n[1][-1])
+    curve = (_priced(below.n[0], right, lost) + _priced(below.n[1], missed, caught)) / n
     cheapest = _middle_of_widest(edges, np.isclose(curve, curve.min(), rtol=1e-12, atol=0))
-    implied = float(thresholds(replace(costs, unsure=math.inf))[predictions.classes[1]])
-    found = CostCurve(edges, curve, cheapest, float(curve.min()), implied, math.nan, _warning(len(predictions)))
+    implied = float(thresholds(replace(costs, unsure=math.inf))[below.classes[1]])
+    found = CostCurve(edges, curve, cheapest, float(curve.min()), implied, math.nan, _warning(n))
     return replace(found, implied_cost=found.at(implied))
 
 

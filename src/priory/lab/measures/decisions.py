@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix
 
 from priory.decision import UNSURE, Costs, decide
 from priory.lab.design_effect import design_effect
@@ -98,9 +97,14 @@ def confusion(predictions: Predictions, costs: Costs | None = None) -> Confusion
     >>> confusion(seen).counts.tolist()
     [[1, 0], [1, 0]]
     """
+    return counted(predictions, said(predictions, costs), costs)
+
+
+def counted(predictions: Predictions, chosen: NDArray[np.int64], costs: Costs | None = None) -> Confusion:
+    """Count what was said where it is known, as indices into the classes and, where there were costs, *unsure*."""
     require_examples(predictions)
     answers = predictions.classes if costs is None else (*predictions.classes, UNSURE)
-    chosen = said(predictions, costs)
-    counts = confusion_matrix(predictions.truth, chosen, labels=range(len(answers)))[: predictions.n_classes]
-    cells = None if predictions.groups is None else predictions.truth * len(answers) + chosen
-    return Confusion(predictions.classes, answers, counts.astype(np.int64), cells, predictions.groups)
+    cells = predictions.truth * len(answers) + chosen
+    counts = np.bincount(cells, minlength=predictions.n_classes * len(answers)).reshape(-1, len(answers))
+    kept = None if predictions.groups is None else cells
+    return Confusion(predictions.classes, answers, counts.astype(np.int64), kept, predictions.groups)

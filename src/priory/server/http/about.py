@@ -1,10 +1,9 @@
-"""The routes that tell what the filter has learned, what mistakes cost, and which model answers."""
+"""The routes that tell what the filter has learned, and which model answers."""
 
 from typing import Any
 
 from fastapi import APIRouter, Response
 
-from priory.decision import thresholds
 from priory.features import VERSION
 from priory.filter import Filter
 from priory.server.http import schemas
@@ -15,7 +14,7 @@ from priory.server.http.problems import documented
 from priory.server.http.state import Daemon
 
 
-def about_routes(daemon: Daemon, filters: Filters) -> APIRouter:
+def about_routes(_daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who wants to know the filter."""
     router = APIRouter(tags=["about"], dependencies=[needs("check")])
 
@@ -23,13 +22,6 @@ def about_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     async def stats() -> Response:
         """Tell what was learned, and how scores are read: as `priory stats --json` does."""
         return json_response(await filters.look(lambda filter_: json_bytes(filter_.stats().as_dict())))
-
-    @router.get("/costs", responses=schemas.answered(schemas.Costs) | documented())
-    async def costs() -> Response:
-        """Tell what each mistake costs, and from which probability on what is said."""
-        set_ = daemon.options.costs
-        said = {"labels": set_.labels, "costs": set_.as_configured(), "thresholds": thresholds(set_)}
-        return json_response(json_bytes(said))
 
     @router.get("/models", responses=schemas.answered(schemas.Models) | documented(503))
     async def models() -> Response:

@@ -3,7 +3,7 @@
 import gzip
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, HTTPException, Path, Request, Response
+from fastapi import APIRouter, Header, HTTPException, Path, Response
 from fastapi.responses import StreamingResponse
 
 from priory.server.evaluation.run import Run
@@ -38,7 +38,7 @@ def evaluate_routes(daemon: Daemon, runs: Runs) -> APIRouter:
     """Return the routes for who compares."""
     router = APIRouter(prefix="/evaluate", tags=["evaluate"])
     looks, may = [needs("check")], needs("admin")
-    following = Following(runs, as_dict)
+    following = Following(runs, daemon.retired, as_dict)
 
     def found(id_: str) -> Run:
         run = runs.find(id_)
@@ -106,12 +106,11 @@ def evaluate_routes(daemon: Daemon, runs: Runs) -> APIRouter:
         response_class=StreamingResponse,
     )
     async def events(
-        request: Request,
         id: _Id,  # noqa: A002
         last_event_id: Annotated[str, Header(max_length=100, description="The last event that came.")] = "",
     ) -> Response:
         """Follow a comparison: an event for each change, `progress` or at last `end`, with what `GET` would answer."""
-        return following.response(request, found(id), last_event_id)
+        return following.response(found(id), last_event_id)
 
     @router.get(
         "/{id}/report.json",

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from priory.filter import Filter
 from priory.server.filter_thread import FilterThread
+from priory.server.http.grounds import Grounds
 from priory.server.http.state import Daemon
 from priory.server.turn import turn
 
@@ -27,6 +28,7 @@ class Filters:
         self._asked = FilterThread(daemon.home, daemon.options)
         self._taught = FilterThread(daemon.home, daemon.options)
         self._looked = FilterThread(daemon.home, daemon.options)
+        self.grounds = Grounds()  #: for who looks
 
     def ask(self, question: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
         """Have a filter asked something."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
-from fastapi import HTTPException, Request, Response
+from fastapi import HTTPException, Response
 from fastapi.responses import StreamingResponse
 
 from priory.server.evaluation.run import Run
@@ -33,26 +33,27 @@ _RETRY_MS: Final = 1000
 class Following:
     """Those who follow comparisons."""
 
-    def __init__(self, runs: Runs, said: Callable[[Run], dict[str, Any]]) -> None:
+    def __init__(self, runs: Runs, retired: asyncio.Event, said: Callable[[Run], dict[str, Any]]) -> None:
         self._runs = runs
+        self._retired = retired
         self._said = said
         self._n_following = 0
 
-    def response(self, request: Request, run: Run, last: str) -> Response:
+    def response(self, run: Run, last: str) -> Response:
         """Return the events of a comparison after the last that came; 204 if none will, which browsers understand."""
         if run.is_over and run.version == last:
             return Response(status_code=204)
         if self._n_following >= MOST:
             raise HTTPException(503, "Too many follow comparisons already; try again later.", {"Retry-After": "5"})
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
-        return StreamingResponse(self._events(request, run, last), headers=headers, media_type=EVENTS)
+        return StreamingResponse(self._events(run, last), headers=headers, media_type=EVENTS)
 
-    async def _events(self, request: Request, run: Run, last: str) -> AsyncIterator[bytes]:
+    async def _events(self, run: Run, last: str) -> AsyncIterator[bytes]:
         self._n_following += 1
         try:
             yield b"retry: %d\n\n" % _RETRY_MS
             sent_at = time.monotonic()
-            while not getattr(request.app.state, "is_leaving", False):  # then who follows comes to the next process
+            while not self._retired.is_set():  # then who follows comes to the next process
                 if run.version != last:
                     last, sent_at = run.version, time.monotonic()
                     yield self._event(run)

@@ -1,4 +1,4 @@
-"""What a request says in JSON: taken within bounds, and only from who may ask; FastAPI would read all of it first."""
+"""The JSON that a request carries, and how the documentation says so."""
 
 from typing import Any, Final, TypeVar
 
@@ -6,32 +6,44 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
-from priory.server.http.limits import body
+from priory.server.http.limits import is_plainly, received
 from priory.server.options import Serving
 
-_JSON: Final = "application/json"
-_MOST_BYTES: Final = 64 * 1024
+JSON: Final = "application/json"
+MOST_BYTES: Final = 64 * 1024
+ERRORS: Final = (400, 408, 413, 415, 422)  #: that a route with JSON can have beside those of all routes
 Said = TypeVar("Said", bound=BaseModel)
 
 
 def json_body(model: type[Said], serving: Serving) -> Any:
-    """Return what a route depends on that takes JSON of this form."""
+    """Return what a route depends on that takes JSON, as a model has it."""
 
-    async def said(request: Request) -> Said:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
-            raise HTTPException(415, f"The body must be JSON: Content-Type: {_JSON}.")
-        too_large = f"The body has more than {_MOST_BYTES} bytes."
-        raw = await body(request, _MOST_BYTES, serving.timeout, "body", too_large)
+    async def taken(request: Request) -> Said:
+        if not is_plainly(request, JSON):
+            raise HTTPException(415, f"The body must be JSON: Content-Type: {JSON}, not compressed.")
+        too_large = f"The JSON has more than {MOST_BYTES} bytes."
+        raw = await received(request, "JSON", MOST_BYTES, serving.timeout, too_large)
         try:
             return model.model_validate_json(raw)
         except ValidationError as error:
             wrong = [{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_input=False)]
             raise RequestValidationError(wrong) from None
 
-    return Depends(said)
+    return Depends(taken)
 
 
-def takes_json(model: type[BaseModel], example: dict[str, Any]) -> dict[str, Any]:
+def takes_json(model: type[BaseModel], example: Any) -> dict[str, Any]:
     """Return what the documentation of a route says of the JSON that it takes."""
-    content = {_JSON: {"schema": model.model_json_schema(), "example": example}}
-    return {"requestBody": {"description": model.__doc__, "required": True, "content": content}}
+    schema = model.model_json_schema()
+    whole = _whole(schema, schema.pop("$defs", {}))
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": whole, "example": example}}}}
+
+
+def _whole(schema: Any, parts: dict[str, Any]) -> Any:
+    """Return a schema with its parts in their places: in the document of all routes no name leads to them."""
+    if isinstance(schema, list):
+        return [_whole(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = parts[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else {}
+    return {key: _whole(value, parts) for key, value in {**named, **schema}.items() if key != "$ref"}

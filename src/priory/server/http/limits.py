@@ -3,7 +3,8 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from fastapi import HTTPException, Request
@@ -39,31 +40,51 @@ class Rates:
 
 
 async def message(request: Request, most_bytes: int, patience_s: float) -> bytes:
-    """Return the message that a request carries."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != MESSAGE or "content-encoding" in request.headers:
+    """Return the message that a request carries, whatever the request says about its length."""
+    if not is_plainly(request, MESSAGE):
         raise HTTPException(415, f"The body must be a message as it came: Content-Type: {MESSAGE}, not compressed.")
     too_large = f"The message has more than {most_bytes} bytes, the most that max_bytes of [serve] allows."
-    return await body(request, most_bytes, patience_s, "message", too_large)
+    return await received(request, "message", most_bytes, patience_s, too_large)
 
 
-async def body(request: Request, most_bytes: int, patience_s: float, what: str, too_large: str) -> bytes:
-    """Return what a request carries, whatever it says about its length."""
-    refusal = HTTPException(413, too_large)
+def is_plainly(request: Request, kind: str) -> bool:
+    """Tell whether what a request carries is said to be of a kind, and not compressed."""
+    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return said == kind and "content-encoding" not in request.headers
+
+
+async def received(request: Request, what: str, most_bytes: int, patience_s: float, too_large: str) -> bytes:
+    """Return all that a request carries, if it comes in time and is not too large."""
+    async with coming(patience_s, what):
+        raw = bytearray()
+        async for piece in bounded(request, most_bytes, too_large):
+            raw += piece
+        return bytes(raw)
+
+
+async def bounded(request: Request, most_bytes: int, refusal: str) -> AsyncGenerator[bytes, None]:
+    """Yield what a request carries, piece by piece; one that has more, or says so, is refused."""
+    too_large = HTTPException(413, refusal)
     if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise refusal
-    raw = bytearray()
+        raise too_large
+    left = most_bytes
+    async for piece in request.stream():
+        left -= len(piece)
+        if left < 0:
+            raise too_large
+        yield piece
+
+
+@asynccontextmanager
+async def coming(patience_s: float, what: str) -> AsyncIterator[None]:
+    """Wait for something to come, but not for ever."""
     try:
         async with asyncio.timeout(patience_s):
-            async for piece in request.stream():
-                raw += piece
-                if len(raw) > most_bytes:
-                    raise refusal
+            yield
     except TimeoutError:
         raise HTTPException(408, f"The {what} did not come within {patience_s} seconds.") from None
     except ClientDisconnect:
         raise HTTPException(400, f"The {what} ended too soon.") from None
-    return bytes(raw)
 
 
 def has_body(request: Request) -> bool:

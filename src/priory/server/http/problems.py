@@ -15,23 +15,23 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from priory.journal import JournalBusyError, JournalError
+from priory.journal import JournalBusyError, JournalError, SelectionError
 from priory.server.connection import log_error
 from priory.server.page.shell import Visit, error_page
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MEANINGS: Final = {
-    400: "The request ended too soon, or says two things at once.",
+    400: "The request ended too soon, says two things at once, or is a form that cannot be read.",
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
     404: "There is none of this name.",
-    408: "The message took too long to come.",
-    409: "This cannot be done as things are; the detail says what is in the way.",
-    413: "The message is larger than `max_bytes` of `[serve]` allows.",
-    415: "The message is not said to be `message/rfc822`, or it is compressed.",
+    408: "What was sent took too long to come.",
+    409: "The request does not fit how things are; `detail` says what to do first.",
+    413: "What was sent is too large: a message or an upload than `max_bytes` of `[serve]` allows, JSON than 64 KiB.",
+    415: "What was sent is not said to be what this route takes, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
     429: "The token was used more often than `rate` of `[http]` allows; `Retry-After` says when it may be again.",
-    503: "The journal or the tokens cannot be read, or somebody else writes for long.",
+    503: "The journal or the tokens cannot be read, somebody else writes for long, or an upload finds no room.",
 }
 
 
@@ -85,6 +85,7 @@ def tell_problems(app: FastAPI) -> None:
     """Have an application answer all that goes wrong with a problem."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(SelectionError, _unselectable)
     app.add_exception_handler(JournalError, _unreadable)
     app.add_exception_handler(Exception, _failed)
 
@@ -102,12 +103,18 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """Name the parameters that are wrong, not what was given for them."""
     assert isinstance(error, RequestValidationError)
-    return refused(request.scope, 422, "; ".join(map(_wrong, error.errors())))
+    said = [f"{_place(each)}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
+    return refused(request.scope, 422, "; ".join(said))
 
 
-def _wrong(found: Mapping[str, Any]) -> str:
-    where, *inside = found["loc"]
-    return f"{'.'.join(map(str, inside)) or where}: {found['msg'].removeprefix('Value error, ')}"
+async def _unselectable(request: Request, error: Exception) -> Response:
+    return refused(request.scope, 422, f"{error}.")
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    """Where in a request something is wrong, by names that are ours."""
+    _, *names = error["loc"]
+    return ".".join(map(str, names[:-1] if error["type"] == "extra_forbidden" else names)) or "body"
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:

@@ -11,7 +11,6 @@ from typing import Final
 
 import h11
 import uvicorn
-from starlette.datastructures import State
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from priory.server.connection import DRAIN_S, log_error
@@ -20,6 +19,7 @@ from priory.server.http.filters import Filters
 from priory.server.http.problems import problem
 from priory.server.http.state import Daemon
 from priory.server.log import log
+from priory.server.recording import Recording
 from priory.server.worker import RETIRE
 
 #: At a time; more are hung up on, and no more are taken at once: asyncio without descriptors fills the log.
@@ -30,9 +30,8 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
     """Answer until told to stop; say so on `ready`, and stop, too, when nobody holds `alive` any more."""
     logging.getLogger().addHandler(_Log(logging.WARNING))
     filters = Filters(daemon)
-    app = application(daemon, filters)
     config = uvicorn.Config(
-        app,
+        application(daemon, filters),
         http=_connection(daemon.serving.timeout),
         ws="none",
         lifespan="off",
@@ -44,15 +43,17 @@ def show(daemon: Daemon, sockets: list[socket.socket], ready: int, alive: int) -
         backlog=MOST_CLIENTS,
         timeout_graceful_shutdown=int(DRAIN_S),
     )
-    asyncio.run(_serve(_Server(config, app.state, ready, alive), filters, sockets))
+    recording = Recording(daemon.home, daemon.board, daemon.started)
+    asyncio.run(_serve(_Server(config, ready, alive, daemon.retired), filters, recording, sockets))
 
 
-async def _serve(server: uvicorn.Server, filters: Filters, sockets: list[socket.socket]) -> None:
-    tending = asyncio.create_task(filters.tend())
+async def _serve(server: uvicorn.Server, filters: Filters, recording: Recording, sockets: list[socket.socket]) -> None:
+    beside = [asyncio.create_task(each) for each in (filters.tend(), recording.go_on())]
     try:
         await server.serve(sockets)
     finally:
-        tending.cancel()
+        for each in beside:
+            each.cancel()
         filters.close()
 
 
@@ -84,11 +85,11 @@ def _connection(timeout: float) -> type[asyncio.Protocol]:
 class _Server(uvicorn.Server):
     """A server that hears its master's signals, and says when it is ready."""
 
-    def __init__(self, config: uvicorn.Config, state: State, ready: int, alive: int) -> None:
+    def __init__(self, config: uvicorn.Config, ready: int, alive: int, retired: asyncio.Event) -> None:
         super().__init__(config)
-        self._state = state
         self._ready = ready
         self._alive = alive
+        self._retired = retired
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -109,8 +110,8 @@ class _Server(uvicorn.Server):
         asyncio.get_running_loop().remove_reader(self._alive)
         for server in self.servers:
             server.close()
-        self._state.is_leaving = True  # answers that would not end, do
         self.should_exit = True
+        self._retired.set()  # answers that would not end, do
 
 
 class _Log(logging.Handler):

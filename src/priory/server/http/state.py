@@ -1,8 +1,11 @@
 """How the daemon is just now: who answers, and what is in the journal."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from priory.decision import Costs
 from priory.features import VERSION
 from priory.filter import Options
 from priory.journal import Journal, JournalError
@@ -22,6 +25,9 @@ class Daemon:
     options: Options
     tally: Tally  #: what is asked and taught over HTTP
     alive: int | None = None  #: a pipe that is closed when the daemon ends
+    master: int = 0  #: the process that reloads when it is told to
+    set_costs: Callable[[Costs], str] = lambda _: "There is no configuration."  #: writes them, or returns why not
+    retired: asyncio.Event = field(default_factory=asyncio.Event)  #: when this process takes nobody more
 
     @property
     def workers_ready(self) -> int:

@@ -1,0 +1,90 @@
+"""Selecting lessons by how probable their labels were before, against what a page says of each."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from journals import CountsOf, Open
+
+from priory.decision import Costs
+from priory.demo import Drawn
+from priory.features import Spec
+from priory.filter import Filter, Options
+from priory.journal import Selection, SelectionError
+
+BOUNDS = [(0.5, None), (None, 0.5), (0.9, 0.2), (1.0, 0.999), (0.0, None), (None, 1.0)]
+
+
+def teach(filter_: Filter, mail: list[Drawn]) -> None:
+    """Ann and Bob teach, and slip often."""
+    labels = filter_.options.labels
+    for i, drawn in enumerate(mail):
+        label = labels[(labels.index(drawn.label) + (i % 7 == 0)) % len(labels)]
+        list(filter_.learn_many([(drawn.raw, label, "")], "ann" if i % 2 else "bob"))
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "news")])
+def test_what_is_selected_is_what_a_page_would_say(tmp_path: Path, mail: list[Drawn], labels: tuple[str, ...]) -> None:
+    n = len(labels)
+    costs = Costs(labels, tuple(tuple(10.0 * (i != j) for j in range(n)) for i in range(n)))
+    with Filter.open(tmp_path, Options(costs=costs, spec=Spec(bits=12))) as filter_:
+        teach(filter_, mail[:240])
+        every = filter_.lessons(most=1_000).lessons
+        scored = {lesson.place: lesson.certainty for lesson in every if lesson.certainty is not None}
+        assert 100 < len(scored) < len(every)
+        told = filter_.predicted()
+        assert sorted(told.certainties) == pytest.approx(sorted(scored.values()), rel=1e-9)
+        assert np.exp(told.log_probabilities).sum(axis=1) == pytest.approx(np.ones(len(scored)))
+        for below, above in BOUNDS:
+            for user in (None, "ann"):
+                selection = Selection(user=user, certainty_below=below, certainty_above=above)
+                meant = [
+                    lesson
+                    for lesson in every
+                    if lesson.certainty is not None
+                    and (below is None or lesson.certainty < below)
+                    and (above is None or lesson.certainty > above)
+                    and user in {None, lesson.user}
+                ]
+                assert filter_.lessons(selection, most=1_000).lessons == meant
+                assert filter_.n_lessons(selection) == len(meant)
+                first = filter_.lessons(selection, most=7)
+                assert first.lessons + filter_.lessons(selection, 1_000, first.after).lessons[: len(meant) - 7] == meant
+
+
+def test_what_is_left_counts_as_if_the_uncertain_had_never_been_there(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+) -> None:
+    selection = Selection(certainty_below=0.5)
+    with opened(tmp_path / "one") as filter_, opened(tmp_path / "other") as never:
+        teach(filter_, mail[:120])
+        gone = {lesson.digest for lesson in filter_.lessons(selection, most=1_000).lessons}
+        left = [lesson for lesson in filter_.journal.lessons() if lesson.digest.hex() not in gone]
+        with never.journal.writing():
+            never.journal.learn_many(left)
+        assert sum(filter_.forget_many(selection, group=3)) == len(gone) > 3
+        assert list(filter_.journal.lessons()) == left
+        assert counts_of(filter_).parts == counts_of(never).parts
+
+
+def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> None:
+    selection = Selection(certainty_below=0.5)
+    assert not selection.is_everything
+    with opened(tmp_path) as filter_:
+        assert filter_.lessons(selection).lessons == []
+        with pytest.raises(ValueError, match="a journal knows no certainties: ask the filter"):
+            filter_.journal.n_of(selection)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"certainty_below": 1.5}, "a probability, from 0 to 1"),
+        ({"certainty_above": -0.1}, "a probability, from 0 to 1"),
+        ({"certainty_above": float("nan")}, "a probability, from 0 to 1"),
+        ({"certainty_above": 0.5, "certainty_below": 0.5}, "let the first be the smaller"),
+    ],
+)
+def test_a_certainty_that_cannot_be_is_refused(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(SelectionError, match=said):
+        Selection(**wrong)  # type: ignore[arg-type]
