@@ -19,6 +19,7 @@ from priory.server.http.state import Daemon
 from priory.server.http.teach import teach_routes
 from priory.server.page.assets import asset_routes
 from priory.server.page.check import check_page
+from priory.server.page.costs import costs_page
 from priory.server.page.login import login_routes
 from priory.server.tokens import Tokens
 
@@ -37,6 +38,6 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
         app.include_router(routes(daemon, filters), prefix="/v1")
     app.include_router(asset_routes())
     app.include_router(login_routes(daemon))
-    for page in (check_page,):
+    for page in (check_page, costs_page):
         app.include_router(page(daemon, filters))
     return app
