@@ -44,7 +44,7 @@ def grow(home: Path, n: int) -> None:
 
 def asked(port: int, token: str, path: str) -> bytes:
     """Return what the daemon answers."""
-    with closing(HTTPConnection("127.0.0.1", port)) as connection:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
         answer = connection.getresponse()
         said = answer.read()
