@@ -73,14 +73,14 @@ def selections(n: int) -> dict[str, Selection]:
     }
 
 
-def milliseconds(act: Callable[[], object]) -> float:
+def milliseconds(act: Callable[[], object], rounds: int = ROUNDS) -> float:
     """Return the median of some rounds."""
     taken = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         start = time.perf_counter()
         act()
         taken.append(1000 * (time.perf_counter() - start))
-    return sorted(taken)[ROUNDS // 2]
+    return sorted(taken)[rounds // 2]
 
 
 def time_pages(n: int, folder: Path, *, index: bool) -> None:

@@ -4,7 +4,8 @@ A term is shared evenly over the bytes it covers; what stands nowhere in the mes
 section. The sum over all text plus the prior is again the log-odds.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -85,6 +86,22 @@ class Explanation:
             for section in self.sections
         ]
         return {**self.verdict.as_dict(), "sections": sections}
+
+
+def added_up(values: Sequence[float], total: float) -> list[str]:
+    """Return values with three digits that add up to their total as it is shown with three: each is rounded up or down.
+
+    Those are rounded up that lose most otherwise (the method of largest remainders).
+
+    >>> added_up([1.0004, 1.0004, -0.5], 1.5008)
+    ['+1.001', '+1.000', '-0.500']
+    """
+    floors = [math.floor(1000 * value) for value in values]
+    lost = [1000 * value - floor for value, floor in zip(values, floors, strict=True)]
+    n_up = round(1000 * float(f"{total:.3f}")) - sum(floors)
+    for i in sorted(range(len(values)), key=lambda i: -lost[i])[: max(n_up, 0)]:
+        floors[i] += 1
+    return [f"{floor / 1000:+.3f}" for floor in floors]
 
 
 def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:

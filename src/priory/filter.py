@@ -177,6 +177,7 @@ class Filter:
         self._memory = Memory(home, options.labels, options.spec.bits, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
     def spec(self) -> Spec:
@@ -324,7 +325,7 @@ class Filter:
         ...     sum(filter.forget_many(Selection(sender="mail.example")))
         1
         """
-        yield from self._memory.forget_many(self._by_changes(selection), group)
+        yield from self._memory.forget_many(self.resolved(selection), group)
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
         """Turn a lesson of a person round without the message, durably and exactly; None if there is none.
@@ -352,7 +353,10 @@ class Filter:
         from priory.predicted import predicted  # noqa: PLC0415 - a quick start where no one looks
 
         self._memory.view.refresh()
-        return predicted(self.journal, self.options.labels, self._memory.calibrations)
+        if self._predicted is None or self._predicted[0] != self._memory.view.generation:
+            found = predicted(self.journal, self.options.labels, self._memory.calibrations)
+            self._predicted = self._memory.view.generation, found
+        return self._predicted[1]
 
     def lessons(self, selection: Selection = EVERYTHING, most: int = 100, after: str | None = None) -> "Page":
         """Return a page of the lessons of a selection, the latest first; `after` is the page's before.
@@ -362,19 +366,19 @@ class Filter:
         from priory.listed import page_of  # noqa: PLC0415 - a quick start where no one looks
 
         self._memory.view.refresh()
-        found = self.journal.page(self._by_changes(selection), most + 1, after)
+        found = self.journal.page(self.resolved(selection), most + 1, after)
         return page_of(found, most, self.options.labels, self._memory.calibrations)
 
     def n_lessons(self, selection: Selection = EVERYTHING) -> int:
         """Return how many lessons a selection has."""
-        return self.journal.n_of(self._by_changes(selection))
+        return self.journal.n_of(self.resolved(selection))
 
     def changes_of(self, selection: Selection) -> list[int]:
         """Return the numbers of the changes that learned the lessons of a selection, in order."""
-        return self.journal.changes_of(self._by_changes(selection))
+        return self.journal.changes_of(self.resolved(selection))
 
-    def _by_changes(self, selection: Selection) -> Selection:
-        """Return a selection that the journal understands, which knows no certainties."""
+    def resolved(self, selection: Selection) -> Selection:
+        """Return a selection that the journal understands, which knows no certainties: those of now are looked up."""
         if not selection.is_by_certainty:
             return selection
         changes = self.predicted().changes_of(selection)

@@ -22,6 +22,11 @@ class Listed(NamedTuple):
     certainty: float | None  #: the probability that its label had before, as its score is read today; None: not scored
     place: str  #: where it stands: a page can go on after it
 
+    @property
+    def change(self) -> int:
+        """The number of the change that learned it."""
+        return int(self.place.rpartition(":")[2])
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; the time as ISO 8601 has it, of Greenwich."""
         time = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")

@@ -2,6 +2,8 @@
 
 import json
 import re
+from decimal import Decimal
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -32,9 +34,9 @@ def test_explain_adds_up_by_kind_beside_the_sections_or_below_them(inbox: Path, 
     sums = shown[shown.index("by section") : shown.index("for spam")]
     assert ("\n\n" in sums.replace(" ", "").rstrip("\n")) == (columns == "60")
     rows = re.findall(rf"(?<![\w-])({KINDS.replace(' ', '|')}) +([\d,]+) +([+-][\d.]+)", sums)
-    assert {name: (n, value) for name, n, value in rows} == {
-        name: (f"{kind['features']:,}", f"{kind['sum']:+.3f}") for name, kind in said["kinds"].items()
-    }
+    assert {name: n for name, n, _ in rows} == {name: f"{kind['features']:,}" for name, kind in said["kinds"].items()}
+    for name, _, shown_sum in rows:
+        assert float(shown_sum) == pytest.approx(said["kinds"][name]["sum"], abs=0.001)
     assert len(re.findall(rf"log-odds +{re.escape(format(said['log_odds'], '+.3f'))}", sums)) == 2
     total = said["prior"] + sum(kind["sum"] for kind in said["kinds"].values())
     assert total == pytest.approx(said["log_odds"], abs=1e-9)
@@ -45,8 +47,30 @@ def test_the_page_adds_up_by_kind_as_the_json_does(inbox: Path, home: Path, tmp_
     message = next((inbox / "unseen" / "spam").iterdir())
     said = json.loads(priory("explain", message, "--json", "--html", tmp_path / "why.html", home=home).stdout)
     page = (tmp_path / "why.html").read_text()
-    rows = re.findall(r'<tr><td>([\w-]+)</td><td class="n">([\d,]+)</td><td class="n">([+-][\d.]+)</td>', page)
-    assert rows == [(name, f"{k['features']:,}", f"{k['sum']:+.3f}") for name, k in said["kinds"].items()]
+    name, number = (
+        r'<th scope="row">([\w-]+)(?:<span class="words">[^<]*</span>)?</th>',
+        r'<td class="n">([\d,.+-]+)</td>',
+    )
+    rows = re.findall(name + number + number, page)
+    assert [(name, n) for name, n, _ in rows] == [(name, f"{k['features']:,}") for name, k in said["kinds"].items()]
+    for (_, _, shown), kind in zip(rows, said["kinds"].values(), strict=True):
+        assert float(shown) == pytest.approx(kind["sum"], abs=0.001)
+
+
+def test_what_the_page_shows_adds_up_to_the_last_digit(inbox: Path, home: Path, tmp_path: Path):
+    for message in sorted((inbox / "unseen" / "spam").iterdir())[:5]:
+        priory("explain", message, "--html", tmp_path / "why.html", home=home)
+        whole = re.search(r'<p class="whole-sum">(.*?)</p>', (tmp_path / "why.html").read_text())[1]
+        *parts, total = [Decimal(value) for value in re.findall(r"<b>([+-][\d.]+)</b>", whole)]
+        assert len(parts) > 3
+        assert sum(parts) == total
+
+
+def test_the_json_has_the_message_in_spans_that_add_up(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "ham").iterdir())
+    said = json.loads(priory("explain", message, "--json", home=home).stdout)
+    spans = [span for section in said["sections"] for span in section["spans"]]
+    assert said["prior"] + sum(span["sum"] for span in spans) == pytest.approx(said["log_odds"])
 
 
 def test_the_page_escapes_the_message_and_loads_nothing(home: Path, tmp_path: Path):
@@ -56,7 +80,7 @@ def test_the_page_escapes_the_message_and_loads_nothing(home: Path, tmp_path: Pa
     assert result.returncode == 0
     assert "<script" not in page
     assert "<img" not in page
-    assert "default-src 'none'" in page
+    assert "default-src 'none'" in unescape(page)
     text = re.sub(r"<[^>]+>", "", page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 

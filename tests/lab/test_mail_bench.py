@@ -13,6 +13,7 @@ from priory.features import KINDS, unpacked
 from priory.features.vectorizer import MailVectorizer
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, judge, trust_lines
+from priory.lab.catalogue import JOURNAL_WAYS, MODELS
 from priory.lab.digests import digest_of
 from priory.lab.error import LabError
 from priory.lab.example import Example, examples, lessons
@@ -24,8 +25,8 @@ from priory.lab.kept import Kept, all_kept
 from priory.lab.kept_report import Ingredients, kept_ingredients, kept_report
 from priory.lab.leave_one_out import leave_one_out
 from priory.lab.mail import Mail
-from priory.lab.mail_folds import copies, mail_folds
-from priory.lab.models import NAMES, model_named, model_without
+from priory.lab.mail_folds import WAYS, copies, mail_folds
+from priory.lab.models import model_named, model_without
 from priory.lab.predictions import Predictions
 from priory.lab.run import Mistake, Reason, Run, Weight
 from priory.lab.sealed import Sealed
@@ -124,10 +125,15 @@ def test_the_filter_by_folds_says_what_a_filter_says_that_learned_the_training_p
     assert found == pytest.approx(said, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"forest", "boosting"}])
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in {"forest", "boosting"}])
 def test_every_model_of_the_catalogue_can_be_judged(name, mail):
     [run] = judged({name: model_named(name, mail, OPTIONS)}, task_of(mail))
     assert run.predictions.errors.mean() < 0.35
+
+
+def test_what_the_catalogue_names_is_there(mail):
+    assert all(hasattr(model_named(name, mail, OPTIONS), "fit") for name in MODELS)
+    assert set(JOURNAL_WAYS) == set(WAYS) - {"thread", "leave-one-out"}
 
 
 def test_a_model_that_is_not_there_is_named(mail):

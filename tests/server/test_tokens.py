@@ -34,7 +34,7 @@ def test_tokens_are_listed_without_themselves_and_revoked(tmp_path: Path):
             secret in shown or token.sha256 in shown for secret in made.values() for token in listed(tmp_path)
         )
     first = json.loads(priory("token", "--list", "--json", home=tmp_path).stdout.splitlines()[0])
-    assert set(first) == {"id", "scope", "name", "created"}
+    assert set(first) == {"id", "scope", "name", "use", "created", "until"}
     assert priory("token", "--revoke", ids[1], home=tmp_path).stdout.decode() == f"revoked {ids[1]}\n"
     assert [token.id for token in listed(tmp_path)] == [ids[0], ids[2]]
     known = Tokens(tmp_path)

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "scan": ("scan", "scan"),
     "report": ("report", "report"),
     "serve": ("serve", "serve"),
+    "open": ("open", "open_page"),
     "token": ("token", "token"),
     "config": ("config", "config"),
     "imap": ("imap", "imap"),

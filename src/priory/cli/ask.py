@@ -72,7 +72,7 @@ def explain(
     """Show why a message is judged as it is: every part of it, coloured by what it adds.
 
     Prior and evidence add up exactly to the log-odds: term by term, by section, and by kind of feature. With `--json`
-    all evidence is printed, with its places, and the sums by kind.
+    all evidence is printed, with its places, the sums by kind, and the message in spans with what each adds.
 
     **Examples**
 
@@ -84,9 +84,9 @@ def explain(
     with opened(home) as filter_:
         explanation = filter_.explain(raw)
     if as_json:
-        print(explanation.verdict.to_json())  # noqa: T201
+        print(json.dumps(explanation.as_dict(), ensure_ascii=False))  # noqa: T201
     if html is not None:
-        from priory.cli.page import page  # noqa: PLC0415
+        from priory.explained_page import page  # noqa: PLC0415
 
         try:
             html.write_text(page(explanation), encoding="utf-8")

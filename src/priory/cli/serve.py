@@ -9,7 +9,10 @@ import typer
 from priory.cli.options import HOME, Config, Home, Problem, config_path, problems, require
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from priory.decision import Costs
+    from priory.server.options import Serving
 
 
 def serve(home: Home = HOME, config: Config = None) -> None:
@@ -27,20 +30,26 @@ def serve(home: Home = HOME, config: Config = None) -> None:
 
     `priory serve --home /var/lib/priory & spamc -U /var/lib/priory/socket -R < message.eml`
     """
-    from priory.config import load, load_serving  # noqa: PLC0415
+    from priory.config import load_serving  # noqa: PLC0415
+
+    require(home)
+    path = config_path(home, config)
+    raise typer.Exit(served(home.expanduser().absolute(), path, lambda: load_serving(path)))
+
+
+def served(home: Path, config: Path, serving: "Callable[[], Serving]") -> int:
+    """Serve until told to stop; return the exit status."""
+    from priory.config import load  # noqa: PLC0415
     from priory.server.listeners import ListenError  # noqa: PLC0415
     from priory.server.master import Master  # noqa: PLC0415
 
-    require(home)
-    place, path = home.expanduser().absolute(), config_path(home, config)
     with problems():
-        master = Master(place, lambda: (load(path), load_serving(path)), lambda costs: _set_costs(path, costs))
+        master = Master(home, lambda: (load(config), serving()), lambda costs: _set_costs(config, costs))
         gc.freeze()  # what is loaded is shared with the workers as long as nobody touches it
         try:
-            status = master.run()
+            return master.run()
         except ListenError as error:
             raise Problem(str(error)) from None
-    raise typer.Exit(status)
 
 
 def _set_costs(path: Path, costs: "Costs") -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from priory.autolearn import is_ready
+from priory.explanation import added_up
 from priory.verdict import digits, printable, steps
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _added(titles: tuple[str, ...], rows: list[_Row], largest: float, log_odds: 
     for title in (*titles[1:], "sum"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, width=_BAR)
-    for cells, value in rows:
-        table.add_row(*cells, f"{value:+.3f}", _bar(value, largest))
+    for (cells, value), shown in zip(rows, added_up([value for _, value in rows], log_odds), strict=True):
+        table.add_row(*cells, shown, _bar(value, largest))
     table.add_row(*("log-odds", "")[: len(titles)], f"{log_odds:+.3f}", "", style="bold")
     return table
 

@@ -30,7 +30,7 @@ def token(  # noqa: PLR0913, PLR0917 - all that can be asked for
     """Make a token for the daemon's API, list those there are, or revoke one.
 
     A new token is printed once: the home keeps only its digest. A running daemon knows at once of what is made and what
-    is revoked.
+    is revoked. Who has logged in to the page with a token has a session, which is listed, too, and ends with the token.
 
     **Examples**
 
@@ -77,11 +77,13 @@ def _revoke(home: Path, id_: str, as_json: bool) -> None:
 def _list(home: Path, as_json: bool) -> None:
     for each in tokens.listed(home):
         if as_json:
-            about = {"id": each.id, "scope": each.scope, "name": each.name, "created": _created(each)}
-            print(json.dumps(about, ensure_ascii=False))  # noqa: T201
+            about = {"id": each.id, "scope": each.scope, "name": each.name, "use": each.use}
+            times = {"created": _time(each.created), "until": None if each.until is None else _time(each.until)}
+            print(json.dumps(about | times, ensure_ascii=False))  # noqa: T201
         else:
-            print(f"{each.id}  {each.scope:5}  {_created(each)}  {printable(each.name)}".rstrip())  # noqa: T201
+            until = "" if each.until is None else f" ({each.use} until {_time(each.until)})"
+            print(f"{each.id}  {each.scope:5}  {_time(each.created)}  {printable(each.name)}{until}".rstrip())  # noqa: T201
 
 
-def _created(token: tokens.Token) -> str:
-    return datetime.fromtimestamp(token.created, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

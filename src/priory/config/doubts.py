@@ -1,7 +1,6 @@
 """What a configuration may say, but can hardly mean; and what stands in its way on this machine."""
 
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from priory.journal import Journal, JournalError
 from priory.journal.sqlite import may_write
 from priory.memory import refuse_another_order
 from priory.points import spam_label
-from priory.server.listeners import LONGEST_PATH, obstacle
+from priory.server.listeners import LONGEST_PATH, answers, obstacle
 from priory.server.options import Serving, is_local
 
 
@@ -87,7 +86,7 @@ def _about_addresses(serving: Serving, home: Path) -> Iterator[Doubt]:
     ours = str(home / "socket")
     if len(os.fsencode(ours)) > LONGEST_PATH:
         yield Doubt(f"{ours} is longer than the {LONGEST_PATH} bytes of a socket's path; the home needs a shorter name")
-    is_running = _answers(ours)
+    is_running = answers(ours)
     seen = {ours: "home"}
     for section, addresses in (("spamd", serving.spamd), ("milter", serving.milter), ("http", serving.http)):
         for address in dict.fromkeys(addresses):
@@ -103,16 +102,6 @@ def _about_addresses(serving: Serving, home: Path) -> Iterator[Doubt]:
                 )
             if why := obstacle(address, is_running=is_running):
                 yield Doubt(f"[{section}] {why}", (section, "listen"))
-
-
-def _answers(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(1)
-        try:
-            probe.connect(path)
-        except OSError:
-            return False
-    return True
 
 
 def _about_home(options: Options, home: Path) -> Iterator[Doubt]:

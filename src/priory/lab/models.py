@@ -21,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from priory.features import KINDS
 from priory.filter import Options
+from priory.lab.catalogue import MODELS
 from priory.lab.error import LabError
 from priory.lab.filter_classifier import FilterClassifier
 from priory.lab.learner import FilterLearner, Learner, PartialFitLearner
@@ -105,7 +106,6 @@ _MADE: Final[Mapping[str, Callable[[], Any]]] = {
     "boosting": lambda: _informative(_sklearn("ensemble", "HistGradientBoostingClassifier", random_state=0)),
     "sklearn-multinomial": lambda: _all(_sklearn("naive_bayes", "MultinomialNB", alpha=0.01)),
 }
-NAMES: Final = ("filter", *_MADE)
 
 
 def model_named(name: str, mail: Mail, options: Options) -> Any:
@@ -122,7 +122,7 @@ neighbours, tan, aode, kdb, tree, logistic, forest, boosting, sklearn-multinomia
         return _MADE[name]()
     if ":" in name:
         return _own(name)
-    raise LabError(f"there is no model {name!r}; there are {', '.join(NAMES)}, and your own as module:name")
+    raise LabError(f"there is no model {name!r}; there are {', '.join(MODELS)}, and your own as module:name")
 
 
 def model_without(name: str, mail: Mail, options: Options, kinds: Iterable[str]) -> Any:

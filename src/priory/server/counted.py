@@ -26,6 +26,17 @@ REASONS: Final = {
     EX_SOFTWARE: "error",
     EX_TEMPFAIL: "busy",
 }
+#: The same over HTTP.
+HTTP_REASONS: Final = {
+    401: "unauthorized",
+    403: "forbidden",
+    408: "timeout",
+    413: "too_large",
+    415: "unsupported",
+    421: "misdirected",
+    422: "invalid",
+    429: "too_often",
+}
 CHECK_TIMES: Final = {protocol: Durations("check_seconds", protocol) for protocol in ASKED}
 LESSON_TIMES: Final = Durations("lesson_seconds")
 COSTS: Final[Key] = ("costs",)  #: a number that tells which costs are in force: `number_of`
@@ -40,6 +51,7 @@ _FIXED: Final[tuple[Key, ...]] = (
     ("unchecked", "milter", "error"),
     ("unchecked", "milter", "authenticated"),
     *(("refused", "spamd", reason) for reason in REASONS.values()),
+    *(("refused", HTTP, reason) for reason in HTTP_REASONS.values()),
     ("refused", "milter", "malformed"),
     ("refused", "milter", "timeout"),
     *(("errors", where) for where in ("check", "lesson", "connection")),

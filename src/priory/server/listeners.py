@@ -47,6 +47,17 @@ class Listener:
             each.close()
 
 
+def answers(path: str) -> bool:
+    """Tell whether somebody listens on a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
+
+
 def obstacle(address: str, *, is_running: bool) -> str:
     """Return why nobody can listen there, without listening; nothing if all looks well.
 

@@ -163,6 +163,7 @@ class Master:
                 self._started,
                 crew.options,
                 tally,
+                self._alive,
                 self._process,
                 self._set_costs,
             )

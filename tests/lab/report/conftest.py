@@ -1,19 +1,18 @@
 """Invented runs, reports of them, and a real Chromium that opens their pages and notes what it should not do."""
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from invented_runs import THREE_COSTS, drawn, drawn_of_three, run_of
 from opened_page import Opened
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-import needed
 from priory.decision import Costs
 from priory.lab.interval import share
 from priory.lab.learning_curve import LearningCurve, Point
 from priory.lab.report import Report, page
+from real_browser import chromium
 
 
 @pytest.fixture(scope="session")
@@ -35,12 +34,8 @@ def three_classes() -> Report:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium; without it a test is skipped, but never in CI."""
-    program = needed.program("chromium")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from priory.cli.lab.source import Source, counted, in_order
 from priory.cli.options import Problem
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude
@@ -22,6 +21,7 @@ from priory.lab.models import learner_named
 from priory.lab.replay import Checkpoint, replay
 from priory.lab.report import Report
 from priory.lab.sealed import Sealed
+from priory.lab.source import Source, counted, in_order
 from priory.lab.tried import mail_digest
 
 FEW_CHANGES: Final = 0.02  #: of label from one message to the next, per message: then folders were taught one by one

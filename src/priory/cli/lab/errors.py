@@ -37,8 +37,9 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab errors --index corpus/index --most 50 --json`
     """
-    from priory.cli.lab.case import Case, bench_of  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
     from priory.cli.lab.source import source  # noqa: PLC0415
+    from priory.lab.case import Case  # noqa: PLC0415
 
     with lab_problems():
         case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)

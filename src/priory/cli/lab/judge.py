@@ -61,9 +61,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab evaluate --index corpus/index --seal test.seal --look`
     """
-    from priory.cli.lab.case import Case, Split, bench_of  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
     from priory.cli.lab.output import present, require_page  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
+    from priory.lab.case import Case, Split  # noqa: PLC0415
 
     if look and seal is None:
         raise Problem("--look needs the sealed test set to look at: --seal FILE")
@@ -118,15 +119,16 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab compare ham=~/Maildir spam=~/Maildir/.Junk --model filter --model logistic --model mine:pipeline`
     """
-    from priory.cli.lab.case import Case, Split, bench_of  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
     from priory.cli.lab.output import present, require_page  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415
-    from priory.lab.models import NAMES  # noqa: PLC0415
+    from priory.lab.case import Case, Split  # noqa: PLC0415
+    from priory.lab.catalogue import MODELS  # noqa: PLC0415
 
     with lab_problems():
         require_page(html)
         case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)
-        report = case.compared(model or NAMES, Split(by, n_folds, seed, not apart), nested=nested)
+        report = case.compared(model or list(MODELS), Split(by, n_folds, seed, not apart), nested=nested)
         present(report, html, as_json=as_json)
 
 
@@ -150,8 +152,9 @@ def seal(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab seal test.seal --index corpus/index --share 0.2`
     """
-    from priory.cli.lab.case import Case, bench_of  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
     from priory.cli.lab.source import source  # noqa: PLC0415
+    from priory.lab.case import Case  # noqa: PLC0415
     from priory.lab.golden_rule import sealed_share  # noqa: PLC0415
 
     with lab_problems():

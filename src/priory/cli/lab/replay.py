@@ -60,7 +60,7 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab replay --index corpus/index --model filter --model bernoulli --model logistic`
     """
-    from priory.cli.lab.case import bench_of  # noqa: PLC0415 - a quick start for --help
+    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
     from priory.cli.lab.course import replayed, reweighted, without_sealed  # noqa: PLC0415
     from priory.cli.lab.output import present, require_page  # noqa: PLC0415
     from priory.cli.lab.source import source  # noqa: PLC0415

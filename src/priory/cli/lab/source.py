@@ -1,32 +1,10 @@
-"""Which mail is judged by: an index, labelled paths, or what the filter of a home was taught."""
+"""Which mail somebody has named to judge by: an index, labelled paths, or none, for what their filter was taught."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from priory.cli.options import Problem, read_options
-from priory.corpus import Corpus, CorpusError, Labelled, read, read_index
-from priory.filter import Filter, Options
-from priory.lab.example import Example, examples, lessons
-from priory.lab.mail import by_time
-
-T = TypeVar("T")
-_MOST_KEPT = 64 * 1024  #: bytes of a message that is kept while messages are put in order
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Mail that can be gone through again and again, and the options of the filter it is judged with."""
-
-    name: str
-    options: Options
-    bits: int
-    n_messages: int
-    in_order: bool  #: whether the mail comes in an order that means something
-    read: Callable[[int], Iterator[Example]]  #: with so many processes
-    raw: Callable[[], Iterator[Labelled]] | None  #: None where only features are left
+from priory.corpus import read, read_index
+from priory.lab.source import Source, from_corpora, from_journal
 
 
 def source(what: list[str] | None, index: Path | None, home: Path) -> Source:
@@ -35,21 +13,12 @@ def source(what: list[str] | None, index: Path | None, home: Path) -> Source:
     if what and index is not None:
         raise Problem("name mail either as LABEL=PATH… or with --index FILE, not both")
     if index is not None:
-        return _from_corpora(str(index), [read_index(index)], options, in_order=True)
+        return from_corpora(str(index), [read_index(index)], options, in_order=True)
     if what:
         corpora = [read([path], label) for label, path in (_labelled(each, options.labels) for each in what)]
-        return _from_corpora(" ".join(what), corpora, options, in_order=False)
-    return _from_journal(home.expanduser(), options)
-
-
-def _from_corpora(name: str, corpora: list[Corpus], options: Options, *, in_order: bool) -> Source:
-    def raw() -> Iterator[Labelled]:
-        for corpus in corpora:
-            yield from corpus
-
-    reading = partial(examples, spec=options.spec)
-    n = sum(_count(corpus) for corpus in corpora)
-    return Source(name, options, options.spec.bits, n, in_order, lambda jobs: reading(raw(), jobs=jobs), raw)
+        return from_corpora(" ".join(what), corpora, options, in_order=False)
+    advice = "name mail to judge by, as LABEL=PATH… or with --index FILE, or teach the filter with: priory learn"
+    return from_journal(home.expanduser(), options, advice)
 
 
 def _labelled(given: str, labels: tuple[str, ...]) -> tuple[str, str]:
@@ -59,44 +28,3 @@ def _labelled(given: str, labels: tuple[str, ...]) -> tuple[str, str]:
     if label not in labels:
         raise Problem(f"unknown label {label!r} in {given!r}; this filter knows {', '.join(labels)}")
     return label, str(Path(path).expanduser())
-
-
-def _count(corpus: Corpus) -> int:
-    try:
-        return corpus.count()
-    except CorpusError as error:
-        raise Problem(f"{error}; the workbench goes through mail more than once, so it must be in files") from None
-
-
-def _from_journal(home: Path, options: Options) -> Source:
-    advice = "name mail to judge by, as LABEL=PATH… or with --index FILE, or teach the filter with: priory learn"
-    if not home.is_dir():
-        raise Problem(f"there is no filter in {home}: {advice}")
-    with Filter.open(home, options) as filter_:
-        bits, (every, automatic) = filter_.journal.bits, filter_.journal.tallies()
-    n = sum(every.values()) - sum(automatic.values())
-    if n == 0:
-        raise Problem(f"the filter in {home} was taught nothing yet: {advice}")
-    options = replace(options, spec=replace(options.spec, bits=bits))
-
-    def reading(_jobs: int) -> Iterator[Example]:
-        with Filter.open(home, options) as filter_:
-            yield from lessons(filter_.journal)
-
-    return Source(f"what {home} was taught", options, bits, n, True, reading, None)
-
-
-def in_order(mail: Iterable[Example]) -> list[Example]:
-    """Put messages in the order in which they came; those that do not say when come first.
-
-    All are in memory for that, so large ones are kept by their features alone, and will have no reasons.
-    """
-    kept = [each if each.raw is None or len(each.raw) <= _MOST_KEPT else replace(each, raw=None) for each in mail]
-    return [kept[i] for i in by_time([each.time for each in kept])]
-
-
-def counted(things: Iterable[T], progressed: Callable[[int], None]) -> Iterator[T]:
-    """Pass things on, and say so."""
-    for thing in things:
-        yield thing
-        progressed(1)

@@ -4,8 +4,8 @@
 """
 
 from priory.lab.report.compared import Compared
-from priory.lab.report.page import page
+from priory.lab.report.page import page, policy
 from priory.lab.report.report import Report
 from priory.lab.report.text import text
 
-__all__ = ["Compared", "Report", "page", "text"]
+__all__ = ["Compared", "Report", "page", "policy", "text"]

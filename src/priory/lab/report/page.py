@@ -36,11 +36,20 @@ def page(report: Report) -> str:
     Write it with `Path("report.html").write_text(page(report), "utf-8")` and open it. It takes 5 megabytes, nearly all
     of them plotly's. Sliders move the thresholds and the costs; all plots, the confusion matrix and the rates follow.
     """
-    scripts = [_plotly(), *(_source(name) for name in _SCRIPTS)]
+    scripts = _scripts()
     document = element(
         "html", _head(report, scripts), element("body", _body(report), _data(report), *map(_script, scripts)), lang="en"
     )
     return f"<!doctype html>\n{document}\n"
+
+
+def policy() -> str:
+    """Return the content security policy of the page, for who serves it."""
+    return _policy(_scripts())
+
+
+def _scripts() -> list[str]:
+    return [_plotly(), *(_source(name) for name in _SCRIPTS)]
 
 
 def _plotly() -> str:

@@ -7,7 +7,7 @@ process alone.
 from importlib.util import find_spec
 from typing import Final
 
-PACKAGES: Final = ("fastapi", "prometheus_client", "tomlkit", "uvicorn")
+PACKAGES: Final = ("fastapi", "prometheus_client", "python_multipart", "tomlkit", "uvicorn")
 
 
 def missing() -> list[str]:

@@ -1,8 +1,9 @@
 """The routes that ask about a message, and change nothing: check and explain."""
 
 import time
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Response
 
@@ -10,11 +11,13 @@ from priory.filter import Filter
 from priory.server.counted import CHECK_TIMES, HTTP
 from priory.server.http import schemas
 from priory.server.http.access import needs
-from priory.server.http.carried import ERRORS, carried, takes_message
+from priory.server.http.carried import ERRORS, carried, carried_or_several, takes_message
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
 from priory.server.http.problems import documented
+from priory.server.http.several import Group, about_each
 from priory.server.http.state import Daemon
+from priory.server.http.uploads import Upload
 from priory.verdict import MOST_EVIDENCE
 
 
@@ -22,17 +25,31 @@ def ask_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who asks."""
     router = APIRouter(tags=["ask"], dependencies=[needs("check")])
     taken, tally = carried(daemon.serving), daemon.tally
+    several_taken = carried_or_several(daemon.serving)
+
+    async def checked(question: Callable[[Filter], list[_Checked]]) -> list[bytes]:
+        begun = time.perf_counter()
+        said = await filters.ask(question)
+        seconds = time.perf_counter() - begun
+        for each in said:
+            tally.add(("checked", HTTP, each.label))
+            tally.add(("bytes", HTTP), each.n_bytes)
+            tally.time(CHECK_TIMES[HTTP], seconds / len(said))
+        return [each.json for each in said]
 
     @router.post(
-        "/check", responses=schemas.answered(schemas.Verdict) | documented(*ERRORS), openapi_extra=takes_message()
+        "/check",
+        responses=schemas.answered(schemas.Verdict, schemas.Verdicts) | documented(*ERRORS),
+        openapi_extra=takes_message(several=True),
     )
-    async def check(raw: Annotated[bytes, taken]) -> Response:
-        """Say what a message is, how probable that is, and the weightiest evidence: as `priory check --json` does."""
-        begun = time.perf_counter()
-        label, said = await filters.ask(_checked(raw))
-        tally.add(("checked", HTTP, label))
-        tally.add(("bytes", HTTP), len(raw))
-        tally.time(CHECK_TIMES[HTTP], time.perf_counter() - begun)
+    async def check(mail: Annotated[bytes | Upload, several_taken]) -> Response:
+        """Say what a message is, how probable that is, and the weightiest evidence: as `priory check --json` does.
+
+        Of several, in files, it says so of each.
+        """
+        if isinstance(mail, Upload):
+            return await about_each(mail, lambda groups: checked(partial(_each_checked, groups)))
+        (said,) = await checked(lambda filter_: [_checked(filter_, mail)])
         return json_response(said)
 
     @router.post(
@@ -45,12 +62,27 @@ def ask_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     return router
 
 
-def _checked(raw: bytes) -> Callable[[Filter], tuple[str, bytes]]:
-    def checked(filter_: Filter) -> tuple[str, bytes]:
-        verdict = filter_.check(raw)
-        return verdict.label, json_bytes(verdict.as_dict(MOST_EVIDENCE))
+class _Checked(NamedTuple):
+    label: str
+    n_bytes: int
+    json: bytes
 
-    return checked
+
+def _checked(filter_: Filter, raw: bytes) -> _Checked:
+    verdict = filter_.check(raw)
+    return _Checked(verdict.label, len(raw), json_bytes(verdict.as_dict(MOST_EVIDENCE)))
+
+
+def _each_checked(groups: Iterator[Group], filter_: Filter) -> list[_Checked]:
+    """Check the next group: it is read from the disk in the thread of the filter, too."""
+    group = next(groups, [])
+    verdicts = filter_.check_many([raw for _, raw in group])
+    return [
+        _Checked(
+            verdict.label, len(raw), json_bytes({"source": source, **verdict.as_dict(schemas.MOST_EVIDENCE_OF_SEVERAL)})
+        )
+        for (source, raw), verdict in zip(group, verdicts, strict=True)
+    ]
 
 
 def _explained(raw: bytes) -> Callable[[Filter], bytes]:

@@ -13,20 +13,23 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Query, Response
 
 from priory.decision import Costs, thresholds
+from priory.server.connection import DRAIN_S
 from priory.server.counted import COSTS, number_of
 from priory.server.http import schemas
 from priory.server.http.access import needs
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
+from priory.server.http.json_body import ERRORS, json_body, takes_json
 from priory.server.http.preview import Preview, previewed
 from priory.server.http.prices import Proposal, costs_of, proposal_model
 from priory.server.http.problems import documented
-from priory.server.http.spoken import ERRORS, spoken, takes_json
 from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.tokens import Token
 
 _PATIENCE_S: Final = 60.0
+_RETIRED_S: Final = DRAIN_S / 2
+_SOON: Final = {"Retry-After": "1"}
 _LOOK_S: Final = 0.02
 
 
@@ -48,7 +51,7 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         openapi_extra=takes_json(model, {"costs": now.as_configured()}),
     )
     async def set_costs(
-        token: Annotated[Token, needs("admin")], proposal: Annotated[Proposal, spoken(model, daemon.serving)]
+        token: Annotated[Token, needs("admin")], proposal: Annotated[Proposal, json_body(model, daemon.serving)]
     ) -> Response:
         """Set what each mistake costs, in the configuration file and for all; the answer comes when it is in force.
 
@@ -56,6 +59,8 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         """
         wanted = costs_of(proposal, now)
         async with one_at_a_time:
+            if daemon.retired.is_set():
+                raise HTTPException(503, "Other costs were set just now: look at them, then try again.", _SOON)
             log("costs", token=token.id)
             if why_not := await asyncio.to_thread(daemon.set_costs, wanted):
                 raise HTTPException(409, f"The costs are as before: {why_not}")
@@ -69,7 +74,7 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         dependencies=[needs("check")],
     )
     async def preview(
-        proposal: Annotated[Proposal, spoken(model, daemon.serving)],
+        proposal: Annotated[Proposal, json_body(model, daemon.serving)],
         most: Annotated[int, Query(ge=0, le=1000, description="Lessons that would change, of a page.")] = 50,
         after: Annotated[
             int | None, Query(ge=0, lt=1 << 63, description="`after` of the page before, of these costs.")
@@ -100,10 +105,14 @@ async def _in_force(daemon: Daemon, costs: Costs) -> None:
     os.kill(daemon.master, signal.SIGHUP)
     end = time.monotonic() + _PATIENCE_S
     while not (board.total(COSTS) == wanted and daemon.retired.is_set()):
-        if board.total(("reloads", "failed")) != n_failed or time.monotonic() > end:
+        if board.total(("reloads", "failed")) != n_failed:
             raise HTTPException(
                 503,
                 "The costs are written, but the daemon could not go on with its configuration and serves as before: "
                 "its log says why. They hold once it could reload.",
             )
+        if daemon.retired.is_set():  # by another reload: there is not much time to answer
+            end = min(end, time.monotonic() + _RETIRED_S)
+        if time.monotonic() > end:
+            raise HTTPException(503, "The costs are written, but not in force yet: look at them again.", _SOON)
         await asyncio.sleep(_LOOK_S)

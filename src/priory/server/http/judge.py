@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from priory.filter import Filter
 from priory.server.http import schemas
@@ -11,17 +11,14 @@ from priory.server.http.access import needs
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
 from priory.server.http.problems import documented
+from priory.server.http.schemas import Answer
 from priory.server.http.state import Daemon
 
 if TYPE_CHECKING:
     from priory.server.http.judgement import Judgement
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Interval(_Answer):
+class Interval(Answer):
     """A figure and the limits between which it is to 95 %; null where nothing can be said."""
 
     estimate: float | None = Field(examples=[0.012])
@@ -29,7 +26,7 @@ class Interval(_Answer):
     high: float | None = Field(examples=[0.018])
 
 
-class Bin(_Answer):
+class Bin(Answer):
     """Lessons of which about the same was said."""
 
     mean_probability: float = Field(ge=0, le=1, description="That was said.", examples=[0.94])
@@ -39,7 +36,7 @@ class Bin(_Answer):
     n: int
 
 
-class OfLabel(_Answer):
+class OfLabel(Answer):
     """Whether the probabilities of a label mean what they say."""
 
     label: str = Field(examples=["spam"])
@@ -47,7 +44,7 @@ class OfLabel(_Answer):
     bins: list[Bin]
 
 
-class Calibrations(_Answer):
+class Calibrations(Answer):
     """Whether probabilities mean what they say, by what was predicted of each lesson before it was learned."""
 
     n: int = Field(description="Lessons that were predicted.", examples=[1873])
@@ -56,7 +53,7 @@ class Calibrations(_Answer):
     labels: list[OfLabel]
 
 
-class Window(_Answer):
+class Window(Answer):
     """Lessons that follow each other: what was said of them, and what they are."""
 
     begin: int
@@ -74,7 +71,7 @@ class Window(_Answer):
     mean_probability: list[float] = Field(description="Of each label: near its share, if all is well.")
 
 
-class Stretch(_Answer):
+class Stretch(Answer):
     """Lessons that follow each other, as many as all before them: how often another label was more probable."""
 
     begin: int
@@ -82,7 +79,7 @@ class Stretch(_Answer):
     wrong: Interval
 
 
-class Drift(_Answer):
+class Drift(Answer):
     """How predictions fared over time, and while the filter learned."""
 
     labels: list[str] = Field(examples=[["ham", "spam"]])

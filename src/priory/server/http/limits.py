@@ -3,7 +3,8 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from fastapi import HTTPException, Request
@@ -54,20 +55,36 @@ def is_plainly(request: Request, kind: str) -> bool:
 
 async def received(request: Request, what: str, most_bytes: int, patience_s: float, too_large: str) -> bytes:
     """Return all that a request carries, if it comes in time and is not too large."""
+    async with coming(patience_s, what):
+        raw = bytearray()
+        async for piece in bounded(request, most_bytes, too_large):
+            raw += piece
+        return bytes(raw)
+
+
+async def bounded(request: Request, most_bytes: int, refusal: str) -> AsyncGenerator[bytes, None]:
+    """Yield what a request carries, piece by piece; one that has more, or says so, is refused."""
+    too_large = HTTPException(413, refusal)
     if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise HTTPException(413, too_large)
-    raw = bytearray()
+        raise too_large
+    left = most_bytes
+    async for piece in request.stream():
+        left -= len(piece)
+        if left < 0:
+            raise too_large
+        yield piece
+
+
+@asynccontextmanager
+async def coming(patience_s: float, what: str) -> AsyncIterator[None]:
+    """Wait for something to come, but not for ever."""
     try:
         async with asyncio.timeout(patience_s):
-            async for piece in request.stream():
-                raw += piece
-                if len(raw) > most_bytes:
-                    raise HTTPException(413, too_large)
+            yield
     except TimeoutError:
         raise HTTPException(408, f"The {what} did not come within {patience_s} seconds.") from None
     except ClientDisconnect:
         raise HTTPException(400, f"The {what} ended too soon.") from None
-    return bytes(raw)
 
 
 def has_body(request: Request) -> bool:

@@ -15,22 +15,23 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from priory.journal import JournalBusyError, JournalError
+from priory.journal import JournalBusyError, JournalError, SelectionError
 from priory.server.connection import log_error
 from priory.server.page.shell import Visit, error_page
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MEANINGS: Final = {
-    400: "The request ended too soon, or says two things at once.",
+    400: "The request ended too soon, says two things at once, or is a form that cannot be read.",
     401: "There is no token, or it is none of ours.",
     403: "The token is for less than this.",
+    404: "There is none of this name.",
     408: "What was sent took too long to come.",
     409: "The request does not fit how things are; `detail` says what to do first.",
-    413: "What was sent is too large: a message than `max_bytes` of `[serve]`, JSON than 64 KiB.",
+    413: "What was sent is too large: a message or an upload than `max_bytes` of `[serve]` allows, JSON than 64 KiB.",
     415: "What was sent is not said to be what this route takes, or it is compressed.",
     422: "A parameter is missing, or has a value that cannot be.",
     429: "The token was used more often than `rate` of `[http]` allows; `Retry-After` says when it may be again.",
-    503: "The journal or the tokens cannot be read, or somebody else writes for long.",
+    503: "The journal or the tokens cannot be read, somebody else writes for long, or an upload finds no room.",
 }
 
 
@@ -84,6 +85,7 @@ def tell_problems(app: FastAPI) -> None:
     """Have an application answer all that goes wrong with a problem."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(SelectionError, _unselectable)
     app.add_exception_handler(JournalError, _unreadable)
     app.add_exception_handler(Exception, _failed)
 
@@ -93,7 +95,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     own = {404: "There is no such route; /openapi.json lists all.", 405: "This route has other methods: see Allow."}
     if error.status_code == 404 and wants_page(request.scope):
         own[404] = "There is no such page; above are all there are."
-    return refused(request.scope, error.status_code, own.get(error.status_code, error.detail), error.headers)
+    is_said = error.detail != HTTPStatus(error.status_code).phrase  # what nobody has said, the framework has
+    detail = error.detail if is_said else own.get(error.status_code, error.detail)
+    return refused(request.scope, error.status_code, detail, error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -101,6 +105,10 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     said = [f"{_place(each)}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
     return refused(request.scope, 422, "; ".join(said))
+
+
+async def _unselectable(request: Request, error: Exception) -> Response:
+    return refused(request.scope, 422, f"{error}.")
 
 
 def _place(error: Mapping[str, Any]) -> str:

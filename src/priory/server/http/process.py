@@ -111,7 +111,7 @@ class _Server(uvicorn.Server):
         for server in self.servers:
             server.close()
         self.should_exit = True
-        self._retired.set()
+        self._retired.set()  # answers that would not end, do
 
 
 class _Log(logging.Handler):

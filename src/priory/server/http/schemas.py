@@ -14,7 +14,8 @@ EXAMPLE_MAIL: Final = (
     "\r\n"
     "Dear lucky winner, your address was selected in the lottery.\r\n"
 )
-_DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
+MOST_EVIDENCE_OF_SEVERAL: Final = 3  #: listed of each of several messages
+DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
 
 
 class Answer(BaseModel):
@@ -52,8 +53,32 @@ class Verdict(Answer):
     other_evidence: float = Field(description="The sum of what is not listed.", examples=[5.911])
     thresholds: dict[str, float] = Field(examples=[{"unsure": 0.4, "spam": 0.96}])
     expected_costs: dict[str, float] = Field(examples=[{"ham": 9.98, "spam": 0.23, "unsure": 4.0}])
-    digest: str = Field(description="By which the message can be forgotten.", examples=[_DIGEST])
+    digest: str = Field(description="By which the message can be forgotten.", examples=[DIGEST])
     reason: str = Field(description="Why nothing could be said, if so.", examples=[""])
+
+
+class OfUpload(Verdict):
+    """A verdict on one of several messages; fewer evidence is listed, the rest is in `other_evidence`."""
+
+    source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
+
+
+class PassedOver(Answer):
+    """What was no message that can be taken."""
+
+    source: str = Field(examples=["bill.pdf"])
+    reason: str = Field(examples=["bill.pdf is a PDF, not mail."])
+
+
+class _Several(Answer):
+    passed_over: list[PassedOver]
+    stopped: str | None = Field(description="Why the rest was not looked at, if so.", examples=[None])
+
+
+class Verdicts(_Several):
+    """Of an upload, the verdict on each message."""
+
+    messages: list[OfUpload]
 
 
 class Span(Answer):
@@ -82,7 +107,7 @@ class Lesson(Answer):
     """What became of a lesson; it is durable."""
 
     outcome: str = Field(description="learned, known or relearned", examples=["learned"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
     before: dict[str, float] = Field(
         description="The probability of each label before.", examples=[{"ham": 0.62, "spam": 0.38}]
@@ -90,11 +115,26 @@ class Lesson(Answer):
     after: dict[str, float] = Field(examples=[{"ham": 0.03, "spam": 0.97}])
 
 
+class LessonOfUpload(Answer):
+    """What became of one of several lessons; it is durable."""
+
+    source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
+    outcome: str = Field(description="learned, known or relearned", examples=["learned"])
+    digest: str = Field(examples=[DIGEST])
+    was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
+
+
+class Lessons(_Several):
+    """Of an upload, what became of each message."""
+
+    messages: list[LessonOfUpload]
+
+
 class Forgotten(Answer):
     """What became of a lesson that was to be forgotten."""
 
     outcome: str = Field(description="forgotten, or unknown if there was none", examples=["forgotten"])
-    digest: str = Field(examples=[_DIGEST])
+    digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label that was taught.", examples=["spam"])
 
 
@@ -149,6 +189,7 @@ class Models(Answer):
     models: list[Model]
 
 
-def answered(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """Return what the documentation of a route says of its answer."""
-    return {200: {"model": model, "description": (model.__doc__ or "").partition(".")[0] + "."}}
+def answered(model: type[BaseModel], of_several: type[BaseModel] | None = None) -> dict[int | str, dict[str, Any]]:
+    """Return what the documentation of a route says of its answer, about a message or about several."""
+    said = [each.__doc__.partition(".")[0] + "." for each in (model, of_several) if each and each.__doc__]
+    return {200: {"model": model | of_several if of_several else model, "description": " ".join(said)}}

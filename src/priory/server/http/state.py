@@ -24,6 +24,7 @@ class Daemon:
     started: float  #: the time when it was
     options: Options
     tally: Tally  #: what is asked and taught over HTTP
+    alive: int | None = None  #: a pipe that is closed when the daemon ends
     master: int = 0  #: the process that reloads when it is told to
     set_costs: Callable[[Costs], str] = lambda _: "There is no configuration."  #: writes them, or returns why not
     retired: asyncio.Event = field(default_factory=asyncio.Event)  #: when this process takes nobody more

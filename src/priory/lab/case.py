@@ -11,8 +11,6 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.cli.lab.source import Source, counted
-from priory.cli.progress import bar
 from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude, judge
 from priory.lab.digests import settings_digest
@@ -30,14 +28,10 @@ from priory.lab.nested import nested as nested_choice
 from priory.lab.report import Report
 from priory.lab.run import Run
 from priory.lab.sealed import Sealed
+from priory.lab.source import Source, counted
 from priory.lab.splits import Folds
 from priory.lab.suspects import Suspects, suspects
 from priory.lab.tried import mail_digest
-
-
-def bench_of(home: Path, jobs: int, *, fresh: bool, quiet: bool) -> Bench:
-    """The workbench of a home, with progress bars where a person looks on."""
-    return Bench(home.expanduser() / "lab", jobs, fresh, lambda what, total: bar(what, lambda: total, quiet=quiet))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +125,7 @@ class Case:
         kept = self.bench.kept("left-out", {"examples": subject.digest, "options": self.options, "together": together})
         return conclude([run], subject, self.bench, kept, {"filter": model})
 
-    def compared(self, names: Sequence[str], split: Split, *, nested: bool) -> Report:
+    def compared(self, names: Sequence[str], split: Split, *, nested: bool, curve: bool = False) -> Report:
         """Judge several models, and the choosing among them if asked."""
         folds, models = split.folds(self.mail), self.models(names)
 
@@ -139,7 +133,8 @@ class Case:
             chosen, remarks = self._chosen(models, folds, split) if nested else ([], [])
             return [*self._explained(runs, folds), *chosen], remarks
 
-        return judge(models, self._task(folds), self._with_flattery(split).subject, self.bench, finish=finish)
+        subject = self._with_flattery(split).subject
+        return judge(models, self._task(folds), subject, self.bench, finish=finish, curve=curve)
 
     def suspects(self, model: str, n_folds: int, seed: int) -> Suspects:
         """Find labels that look wrong to a model that did not learn the message, nor a near-copy."""

@@ -12,13 +12,13 @@ from priory.server.options import Serving
 JSON: Final = "application/json"
 MOST_BYTES: Final = 64 * 1024
 ERRORS: Final = (400, 408, 413, 415, 422)  #: that a route with JSON can have beside those of all routes
-Spoken = TypeVar("Spoken", bound=BaseModel)
+Said = TypeVar("Said", bound=BaseModel)
 
 
-def spoken(model: type[Spoken], serving: Serving) -> Any:
+def json_body(model: type[Said], serving: Serving) -> Any:
     """Return what a route depends on that takes JSON, as a model has it."""
 
-    async def taken(request: Request) -> Spoken:
+    async def taken(request: Request) -> Said:
         if not is_plainly(request, JSON):
             raise HTTPException(415, f"The body must be JSON: Content-Type: {JSON}, not compressed.")
         too_large = f"The JSON has more than {MOST_BYTES} bytes."

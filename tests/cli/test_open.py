@@ -1,0 +1,94 @@
+"""`priory open`: with a daemon, without one, and with a browser that notes what it is told."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from command import PRIORY, priory
+from http_client import Client
+from priory.server.tokens import ENTRY, listed
+from real_daemon import PATIENCE_S, serving, wait_until
+
+NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def opening(home: Path, out: Path, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    with out.open("wb") as file:
+        command = [PRIORY, "open", "--home", str(home), *options]
+        process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **NO_SCREEN, **environment})
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+
+
+def test_without_a_daemon_one_is_started_in_a_home_that_is_made(tmp_path: Path):
+    home, out = tmp_path / "new", tmp_path / "out"
+    with opening(home, out) as process:
+        wait_until(lambda: "Ctrl-C stops both" in out.read_text(), out.read_text)
+        link = re.search(r"^http://127\.0\.0\.1:(\d+)(/enter\?key=\S+)$", out.read_text(), re.MULTILINE)
+        assert link is not None
+        answer = Client(int(link[1])).get(link[2])
+        assert (answer.status, answer.headers["Location"]) == (303, "/")
+        assert Client(int(link[1])).get(link[2]).status == 401
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert "Z" not in {Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()[0] for each in children}
+    assert process.returncode == 0
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_browser_is_told_where_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, told = tmp_path / "home", tmp_path / "told"
+    home.mkdir()
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {told}\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(browser))
+    with serving(home, f'[http]\nlisten = "127.0.0.1:{free_port()}"\n') as daemon:
+        said = priory("open", home=home)
+        assert said.stdout.decode() == f"opened http://127.0.0.1:{daemon.port}\n"
+        wait_until(lambda: told.exists() and told.read_text().endswith("\n"))
+        path = told.read_text().strip().removeprefix(f"http://127.0.0.1:{daemon.port}")
+        assert Client(daemon.port).get(path).status == 303
+
+
+def test_a_link_can_be_printed_and_leads_through_the_proxy_if_there_is_one(tmp_path: Path):
+    config = f'[http]\nlisten = "127.0.0.1:{free_port()}"\nurl = "https://priory.mail.example"\n'
+    with serving(tmp_path, config):
+        said = priory("open", "--print", home=tmp_path)
+    assert re.fullmatch(r"https://priory\.mail\.example/enter\?key=priory_[\w-]{43}\n", said.stdout.decode())
+    assert said.stderr.decode() == "priory: open this link within a minute; it works once\n"
+    assert [each.use for each in listed(tmp_path)] == [ENTRY]
+
+
+@pytest.mark.parametrize(
+    ("config", "later", "said"),
+    [
+        ("", "", 'the daemon shows no page: write [http] and listen = "127.0.0.1:7358" into'),
+        ("", f'[http]\nlisten = "127.0.0.1:{free_port()}"\n', "does it know of [http] yet? Send it SIGHUP"),
+        ('[http]\nlisten = "127.0.0.1:0"\n', "", "is nothing that a browser can be told: name a host and a port"),
+    ],
+)
+def test_a_daemon_without_a_page_says_what_to_do(config: str, later: str, said: str, tmp_path: Path):
+    with serving(tmp_path, config):
+        if later:
+            (tmp_path / "priory.toml").write_text(later)
+        answer = priory("open", "--print", home=tmp_path)
+    assert answer.returncode == 1
+    assert said in answer.stderr.decode()
+    assert len(answer.stderr.decode().splitlines()) == 1
