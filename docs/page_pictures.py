@@ -70,7 +70,7 @@ def main() -> None:
     """Take all of them."""
     PICTURES.mkdir(exist_ok=True)
     mail = list(draw(1000, seed=8))
-    unseen = [drawn for drawn in mail[700:] if drawn.label == "spam" and drawn.raw.isascii()][0]
+    unseen = next(drawn for drawn in mail[700:] if drawn.label == "spam" and drawn.raw.isascii())
     with TemporaryDirectory() as folder, sync_playwright() as driver:
         home = Path(folder)
         taught(home, mail[:500])

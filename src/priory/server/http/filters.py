@@ -30,7 +30,7 @@ class Filters:
         self._taught = FilterThread(daemon.home, daemon.options)
         self._looked = FilterThread(daemon.home, daemon.options)
         self.grounds = Grounds()  #: for who looks
-        self.suspicions = Suspicions()  #: for what is looked at
+        self.suspicions = Suspicions()  #: the same
 
     def ask(self, question: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
         """Have a filter asked something."""

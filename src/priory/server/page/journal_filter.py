@@ -1,5 +1,6 @@
 """The filter of the Journal view: what a person asks for, and the form in which they do."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -16,6 +17,8 @@ NAMES: Final = (
 _CERTAINTY: Final = (
     "Certainty is how probable the filter held the label just before it was taught: what is near 0 came as a surprise."
 )
+_ANYTHING: Final = re.compile(".*", re.DOTALL)
+_FITS: Final = {"date": re.compile(r"\d{4}-\d\d-\d\d"), "number": re.compile(r"[01]?\.?\d+")}
 _MORE: Final = NAMES[5:]  # seldom needed
 
 
@@ -135,6 +138,8 @@ def form(this: Asked, labels: tuple[str, ...]) -> Html:
 
 def _field(this: Asked, name: str, title: str, type_: str = "text", **attributes: str) -> Html:
     value = this.said.get(name)
+    if value is not None and not _FITS.get(type_, _ANYTHING).fullmatch(value):
+        type_ = "text"  # a browser would show nothing
     field = element("input", id=name, name=name, type=type_, value=value, autocomplete="off", **attributes)
     return element("p", element("label", title, for_=name), field)
 
