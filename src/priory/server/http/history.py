@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Final
@@ -127,14 +126,5 @@ def by_name(counted: Mapping[Key, int]) -> dict[str, Any]:
             made[name].setdefault(first, {})[rest[0]] = n
         elif name in _BY_ONE:
             made[name][first] = n
-    times = {protocol: times_of(durations, counted) for protocol, durations in CHECK_TIMES.items()}
+    times = {protocol: times_of(counted, durations) for protocol, durations in CHECK_TIMES.items()}
     return made | {"check_seconds": {protocol: asdict(found) for protocol, found in times.items() if found}}
-
-
-def verdicts(counted: Mapping[Key, int]) -> Counter[str]:
-    """Return how many messages were said to be what, whatever way they came by."""
-    said: Counter[str] = Counter()
-    for key, n in counted.items():
-        if key[0] == "checked":
-            said[key[2]] += n
-    return said

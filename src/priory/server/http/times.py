@@ -17,13 +17,15 @@ class Times:
     p99: float  #: 99 of a hundred took less
 
 
-def times_of(durations: Durations, counted: Mapping[Key, int]) -> Times | None:
-    """Return how long things took that were counted so; None if there were none."""
-    ranges = [counted.get(key, 0) for key in durations.ranges]
-    n = sum(ranges)
+def times_of(counted: Mapping[Key, int], *durations: Durations) -> Times | None:
+    """Return how long things took that were counted in these histograms, taken together; None if there were none."""
+    ranges = [
+        sum(counted.get(key, 0) for key in same) for same in zip(*(each.ranges for each in durations), strict=True)
+    ]
+    n, total_ns = sum(ranges), sum(counted.get(each.sum, 0) for each in durations)
     if not n:
         return None
-    return Times(n, counted.get(durations.sum, 0) / 1e9 / n, quantile(ranges, 0.5), quantile(ranges, 0.99))
+    return Times(n, total_ns / 1e9 / n, quantile(ranges, 0.5), quantile(ranges, 0.99))
 
 
 def quantile(ranges: Sequence[int], share: float) -> float:

@@ -88,7 +88,7 @@ def _choice(kind: str, field: str, value: str, name: str, line: str, filled: Map
 def _more(filled: Mapping[str, str]) -> Html:
     numbers = element(
         "div",
-        _number("folds", "Parts", filled.get("folds", ""), "2", "20"),
+        _number("folds", "Parts (folds)", filled.get("folds", ""), "2", "20"),
         _number("seed", "Seed", filled.get("seed", ""), "0", str(2**32 - 1)),
         class_="row numbers",
     )

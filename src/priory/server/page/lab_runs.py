@@ -69,9 +69,9 @@ def _ended(visit: Visit, run: Run) -> Html:
 
 def _actions(visit: Visit, run: Run) -> list[Html]:
     found = []
-    about = f" of {_time(run.created)}"
+    about = f" the comparison of {_time(run.created)}"
     if run.outcome and run.outcome.policy:
-        opens = element("span", f"{about}, opens a new tab", class_="spoken")
+        opens = element("span", f" of{about}, opens a new tab", class_="spoken")
         place = f"/v1/evaluate/{run.id}/report"
         found.append(
             element("a", "Open the report", opens, href=place, target="_blank", rel="noopener", class_="button small")

@@ -129,7 +129,7 @@ class Bars:
 
     def swatch(self) -> Html:
         """Return what stands for it in the legend."""
-        return element("rect", x="5", y="1", width="14", height="14", class_=f"bar {self.kind}")
+        return element("rect", x="5", y="1", width="14", height="14", class_=f"block {self.kind}")
 
     @staticmethod
     def _bar(bar: tuple[float, float, float, float], said: str, x: Axis, y: Axis) -> Html:

@@ -94,15 +94,15 @@ def _frame(x: Axis, y: Axis) -> Iterable[Html]:
     """Grid lines and ticks, and the titles of the axes."""
     for value, text in y.ticks:
         at = percent_of(1 - y.place(value))
-        yield element("line", x1="0", x2="100%", y1=at, y2=at, class_="grid")
+        yield element("line", x1="0", x2="100%", y1=at, y2=at, class_="tick-line")
         yield element("text", text, x="-8", y=at, dy="0.32em", class_="tick before")
     for value, text in x.ticks:
         at = percent_of(x.place(value))
-        yield element("line", x1=at, x2=at, y1="0", y2="100%", class_="grid")
+        yield element("line", x1=at, x2=at, y1="0", y2="100%", class_="tick-line")
         yield element("text", text, x=at, y="100%", dy="1.5em", class_="tick")
     yield element("line", x1="0", x2="100%", y1="100%", y2="100%", class_="base")
     yield element("text", x.title, x="50%", y="100%", dy="3.1em", class_="title")
-    yield element("text", y.title, x="-48", y="-14", class_="title first")
+    yield element("text", y.title, x="-48", y="-14", class_="title beginning")
 
 
 def _attributes(name: str, axis: Axis) -> dict[str, str]:

@@ -1,0 +1,37 @@
+// Keeps the Health view up to date: asks for the page again, and puts in place only what is different.
+
+const EVERY_MS = 10_000;
+const chosen = document.getElementById("up-to-date");
+
+function replace(now, next) {
+  if (now.innerHTML === next.innerHTML) return;
+  const open = [...now.querySelectorAll("details[open]")].map((each) => each.closest("figure")?.id);
+  const focused = now.contains(document.activeElement) ? places(now).indexOf(document.activeElement) : -1;
+  now.replaceChildren(...next.childNodes);
+  for (const id of open) now.querySelector(`#${CSS.escape(id)} details`)?.setAttribute("open", "");
+  if (focused >= 0) places(now)[focused]?.focus({ preventScroll: true });
+}
+
+const places = (part) => [...part.querySelectorAll("summary, a, [tabindex]")];
+
+async function refresh() {
+  if (!chosen.checked || document.hidden) return;
+  let answer;
+  try {
+    answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  } catch {
+    return; // the daemon is starting anew, or gone: what was there stays, and the next look may succeed
+  }
+  if (answer.redirected) location.reload(); // the session has ended
+  if (!answer.ok || answer.redirected) return;
+  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const now of document.querySelectorAll("[data-live]")) {
+    const part = next.getElementById(now.id);
+    if (part) replace(now, part);
+  }
+}
+
+chosen.disabled = false;
+chosen.addEventListener("change", refresh);
+document.addEventListener("visibilitychange", refresh);
+setInterval(refresh, EVERY_MS);

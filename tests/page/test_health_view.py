@@ -1,0 +1,130 @@
+"""The Health view in a real browser: what it shows, how it keeps up, and what it says where there is nothing."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from priory.demo import Drawn, draw
+from priory.server.history import History
+from real_browser import Watched
+from real_daemon import Daemon, request, serving
+
+Visit = Callable[..., Watched]
+CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
+MAIL: list[Drawn] = list(draw(12, seed=9))
+PLOTS = (
+    "Messages and verdicts",
+    "How long checks take",
+    "Does spam mean what it says?",
+    "What more lessons bring",
+    "Errors over time",
+    "Surprise over time",
+    "How much is spam",
+)
+
+
+def checked(daemon: Daemon, n: int) -> None:
+    for drawn in MAIL[:n]:
+        daemon.ask(request("CHECK", drawn.raw))
+
+
+def refreshed(here: Watched) -> None:
+    """Have the page look now, as it does by itself every ten seconds."""
+    here.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+@pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}])
+def test_all_plots_are_there_and_legible(taught: Daemon, visit: Visit, look: dict[str, object]):
+    checked(taught, 12)
+    here = visit(taught, "/health?span=hour", scope="check", **look)
+    expect(here.page.get_by_text("Mail is being checked.")).to_be_visible()
+    for title in PLOTS:
+        expect(here.page.get_by_role("img", name=title, exact=True)).to_be_visible()
+    for label in ("ham", "spam"):
+        expect(here.page.locator("#kept").get_by_role("row", name=label)).to_be_visible()
+    assert here.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    here.require_accessible()
+
+
+def test_marks_stand_within_the_areas_of_their_plots(taught: Daemon, visit: Visit):
+    checked(taught, 12)
+    here = visit(taught, "/health?span=hour", scope="check")
+    outside = here.page.evaluate(
+        """() => [...document.querySelectorAll(".plot .area")].flatMap((area) => {
+             const box = area.getBoundingClientRect();
+             return [...area.querySelectorAll("rect, circle, path")].filter((mark) => {
+               const { left, right, top, bottom } = mark.getBoundingClientRect();
+               return left < box.left - 6 || right > box.right + 6 || top < box.top - 6 || bottom > box.bottom + 6;
+             }).map((mark) => mark.outerHTML.slice(0, 200));
+           })"""
+    )
+    assert outside == []
+
+
+def test_numbers_are_there_for_who_cannot_see_the_plots(taught: Daemon, visit: Visit):
+    checked(taught, 5)
+    here = visit(taught, "/health?span=hour")
+    here.page.locator("#messages summary").focus()
+    here.page.keyboard.press("Enter")
+    table = here.page.get_by_role("region", name="Numbers: Messages and verdicts")
+    expect(table).to_be_visible()
+    shown = sum(int(row.split()[-1].replace(",", "")) for row in table.locator("tbody tr").all_inner_texts())
+    steps = History(taught.home).steps(0, 2**40, 60)
+    assert shown == sum(n for step in steps.values() for key, n in step.items() if key[0] == "checked")
+
+
+def test_the_page_keeps_up_and_leaves_what_is_open_as_it_is(taught: Daemon, visit: Visit):
+    checked(taught, 1)
+    here = visit(taught, "/health?span=hour")
+    summary = here.page.locator("#messages summary")
+    summary.focus()
+    here.page.keyboard.press("Enter")
+    old, same = (here.page.locator(part).element_handle() for part in ("#lately h2", "#trust h2"))
+    checked(taught, 7)
+    refreshed(here)
+    here.page.wait_for_function("old => !old.isConnected", arg=old)
+    expect(here.page.locator("#messages details")).to_have_attribute("open", "")
+    expect(summary).to_be_focused()
+    assert here.page.evaluate("same => same.isConnected", same)  # nothing was learned, so nothing moves there
+
+
+def test_who_does_not_want_it_is_not_kept_up_to_date(taught: Daemon, visit: Visit):
+    here = visit(taught, "/health?span=hour")
+    here.page.get_by_label("keep up to date").uncheck()
+    asked: list[str] = []
+    here.page.on("request", lambda each: asked.append(each.url))
+    refreshed(here)
+    here.page.evaluate("new Promise(requestAnimationFrame)")
+    assert asked == []
+
+
+def test_the_span_is_chosen_by_keyboard_and_stands_in_the_address(taught: Daemon, visit: Visit):
+    here = visit(taught, "/health")
+    expect(here.page.get_by_role("heading", name="The last day")).to_be_visible()
+    here.page.get_by_role("link", name="Month").focus()
+    here.page.keyboard.press("Enter")
+    here.page.wait_for_url("**/health?span=month")
+    expect(here.page.get_by_role("heading", name="The last month")).to_be_visible()
+    expect(here.page.get_by_role("link", name="Month")).to_have_attribute("aria-current", "page")
+    here.go("/health?span=%3Cb%3Enever")
+    expect(here.page.get_by_role("heading", name="The last day")).to_be_visible()
+
+
+def test_an_empty_store_says_what_to_do(empty: Daemon, visit: Visit):
+    here = visit(empty, "/health")
+    expect(here.page.get_by_text("No message was checked in the last day.")).to_be_visible()
+    expect(here.page.get_by_text("Nothing was predicted yet")).to_be_visible()
+    expect(here.page.get_by_text("priory learn spam FOLDER")).to_be_visible()
+    here.require_accessible()
+
+
+def test_what_cannot_be_read_is_said_in_its_place(lessons: Path, tmp_path: Path, visit: Visit):
+    home = Path(shutil.copytree(lessons, tmp_path / "home"))
+    History(home).path.mkdir()
+    with serving(home, CONFIG) as daemon:
+        here = visit(daemon, "/health")
+        expect(here.page.get_by_role("alert")).to_contain_text("history.sqlite cannot be opened: Is a directory")
+        expect(here.page.get_by_role("img", name="What more lessons bring")).to_be_visible()
