@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dropping import drop, drop_unheard
+from http_client import Client
 from priory.demo import Drawn, draw
 from priory.filter import Filter
+from priory.server.tokens import issue
 from priory.verdict import digits
 from real_browser import Watched
 from real_daemon import Daemon
@@ -160,7 +162,7 @@ def test_an_mbox_is_a_table_of_verdicts_and_each_can_be_opened(taught: Daemon, v
     )  # fmt: skip
     rows = here.page.locator("#several tbody tr")
     expect(rows).to_have_count(4)
-    expect(here.page.locator("#several .notice")).to_have_text("bill.pdf: bill.pdf is a PDF, not mail.")
+    expect(here.page.locator("#several .notice")).to_have_text("bill.pdf: This is a PDF, not mail.")
     here.require_accessible()
     for i, name in enumerate(["old.mbox:1", "old.mbox:2", "old.mbox:3", "one.eml"]):
         here.page.get_by_role("button", name=name).click()
@@ -232,3 +234,16 @@ def test_nothing_jumps_when_an_answer_comes(taught: Daemon, visit: Visit, width:
     expect(here.page.locator(".moved .was")).to_be_visible()
     here.page.wait_for_function(AT_REST)
     assert here.page.evaluate("window.shifted") < 0.1  # the bound below which a page is said to be stable
+
+
+def test_what_the_script_asks_for_is_refused_where_it_cannot_be(taught: Daemon):
+    client = Client(taught.port, issue(taught.home, "check"))
+    for before in ("nan", "2", "x"):
+        assert client.post(f"/check/explained?before={before}", MAIL[0].raw).status == 422
+    assert client.post("/check/explained?before=0.1&before=0.9&before=0.9", MAIL[0].raw).status == 200
+    head = b'--x\r\nContent-Disposition: form-data; name="mail"; filename="a.eml"\r\n\r\nSubject: x\n\n\r\n--x--\r\n'
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert client.ask("POST", "/check/message?index=0", head, form).body == b"Subject: x\n\n"
+    answer = client.ask("POST", "/check/message?index=1", head, form)
+    assert (answer.status, answer.problem) == (422, "There are not so many messages in these files.")
+    assert Client(taught.port).post("/check/explained", MAIL[0].raw).status == 401
