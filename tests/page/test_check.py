@@ -1,6 +1,7 @@
 """The view Check in a real Chromium: drop a message, see why, teach it, see the probability move, undo."""
 
 import re
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +16,7 @@ from priory.filter import Filter
 from priory.server.tokens import issue
 from priory.verdict import digits
 from real_browser import Watched
-from real_daemon import Daemon
+from real_daemon import Daemon, serving
 
 Visit = Callable[..., Watched]
 MAIL = list(draw(240, seed=4))[200:]
@@ -247,3 +248,17 @@ def test_what_the_script_asks_for_is_refused_where_it_cannot_be(taught: Daemon):
     answer = client.ask("POST", "/check/message?index=1", head, form)
     assert (answer.status, answer.problem) == (422, "There are not so many messages in these files.")
     assert Client(taught.port).post("/check/explained", MAIL[0].raw).status == 401
+
+
+def test_more_than_two_labels_have_their_buttons_and_keys(lessons: Path, tmp_path: Path, visit: Visit):
+    home = Path(shutil.copytree(lessons, tmp_path / "home"))
+    config = 'labels = ["ham", "spam", "shop"]\n[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\n'
+    with serving(home, config) as daemon:
+        here = visit(daemon)
+        drop(here.page, MAIL[0].raw)
+        here.page.keyboard.press("o")  # its first two letters are taken
+        expect(here.page.get_by_role("button", name="This is shop")).to_have_attribute("aria-pressed", "true")
+        expect(here.page.locator("#spoken")).to_contain_text("Learned that it is shop")
+        here.require_accessible()
+        here.page.keyboard.press("u")
+        expect(here.page.locator('.teach [aria-pressed="true"]')).to_have_count(0)
