@@ -105,7 +105,7 @@ def test_what_is_no_mail_is_passed_over_with_the_reason(api: Client):
     said = sent(api, "/v1/check", *files).json
     assert [each["source"] for each in said["messages"]] == ["../<b>.eml"]
     assert [tuple(each.values()) for each in said["passed_over"]] == [
-        ("bill.pdf", "bill.pdf is a PDF, not mail."),
+        ("bill.pdf", "This is a PDF, not mail."),
         ("nothing", "This is empty."),
         ("all.tar.gz", "This is an archive; unpack it, and send what is in it."),
         ("large.eml", f"The message has more than {MOST_BYTES} bytes."),

@@ -81,7 +81,7 @@ class Upload:
                 self._pass_over(name, "This is an archive; unpack it, and send what is in it.")
                 continue
             try:
-                for source, raw in file.named(each.file, name, name):
+                for source, raw in file.named(each.file, name, "This"):
                     if raw is None:
                         self._pass_over(source, "This is empty.")
                     else:
