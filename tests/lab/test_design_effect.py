@@ -29,6 +29,12 @@ def test_examples_that_are_their_own_groups_count_as_one_each(pairs):
     assert design_effect(values, np.arange(len(values))) == pytest.approx(1, abs=1e-12)
 
 
+@given(some_groups, st.sampled_from([2.0**-600, 2.0**-3, 2.0**400]))
+def test_the_unit_does_not_matter_however_large_values_are(pairs, unit):
+    groups, values = (np.array(column) for column in zip(*pairs, strict=True))
+    assert design_effect(unit * values, groups) == design_effect(values, groups)
+
+
 @settings(deadline=None)
 @given(some_groups, st.randoms(use_true_random=False))
 def test_neither_order_nor_names_of_groups_matter_and_copies_are_never_more_than_examples(pairs, random):
