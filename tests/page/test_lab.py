@@ -71,12 +71,28 @@ def test_a_comparison_is_started_watched_and_its_report_opened(daemon: Daemon, v
     expect(results(page)).to_contain_text("200 messages · filter, bernoulli · 5 parts, time")
     expect(results(page)).to_contain_text("Believe it:")
     expect(page.get_by_role("button", name="Compare")).to_be_enabled()
+    assert layout_shift(page) < 0.1
+    over = page.get_by_role("region", name="Over")
+    expect(over.get_by_role("heading")).to_contain_text("was best of 2: ")
+    expect(over.get_by_role("link", name="Open the report")).to_have_attribute("target", "_blank")
     here.require_accessible()
     with page.context.expect_page() as opened:
-        page.get_by_role("link", name="Open the report").click()
+        results(page).get_by_role("link", name="Open the report").click()
     require_harmless_report(Watched.of(opened.value, here.port))
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_text("Nothing was compared yet.")).to_be_visible()
+
+
+def layout_shift(page: Page) -> float:
+    """How much has moved under the eyes of who looks, as browsers count it; below 0.1 is good."""
+    counted: float = page.evaluate("""
+      () => new Promise((resolve) => {
+        const sum = (list) => list.getEntries().reduce((so_far, each) => so_far + each.value, 0);
+        new PerformanceObserver((list) => resolve(sum(list))).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => resolve(0), 500);
+      })
+    """)
+    return counted
 
 
 def note_progress(page: Page) -> None:
@@ -116,7 +132,7 @@ def test_progress_is_shown_while_it_is_made(daemon: Daemon, visit: Visit):
     note_progress(here.page)
     choose_all(here.page)
     compare(here.page)
-    judging = re.compile(r"Judging: (\d+) of 65 models on parts of the mail, .* left")
+    judging = re.compile(r"Judging: (\d+) of 65 rounds, .* left")
     for _ in range(3):  # it goes on, and on
         far = here.page.locator("#far").inner_text()
         expect(here.page.locator("#far")).not_to_have_text(far, timeout=PATIENCE_MS)
@@ -156,8 +172,13 @@ def test_a_comparison_is_stopped_and_started_again_by_keyboard_alone(daemon: Dae
     expect(under_way(page).get_by_role("heading")).to_have_text("Comparing 13 models")
     second = process(daemon)
     assert first != second
-    stop.click()
+    os.kill(second, signal.SIGSTOP)
+    stop.focus()
+    os.kill(second, signal.SIGKILL)  # it ends while somebody is about to stop it
     expect(results(page)).to_have_count(2, timeout=PATIENCE_MS)
+    expect(page.get_by_role("link", name="See all results")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/lab#results$"))
 
 
 def test_who_watches_goes_on_through_a_reload_of_the_daemon(daemon: Daemon, visit: Visit):

@@ -127,7 +127,9 @@ def test_every_answer_about_a_comparison_is_as_documented(daemon: Daemon, docume
 
     end_all()  # others may have begun some
     quick = asked("POST", models=["bernoulli"], folds=2).json()["id"]
-    for path in ("/events", "", "/report", "/report.json"):  # the first waits for the end
+    assert asked("GET", "/events", quick).status_code == 200  # until its end, if the daemon is not reloaded meanwhile
+    daemon.wait_until(lambda: client.get(f"/v1/evaluate/{quick}").json["ended"])
+    for path in ("/events", "", "/report", "/report.json"):
         assert asked("GET", path, quick).status_code == 200
     assert asked("DELETE", "", quick).status_code == 204
     long = asked("POST", nested=True).json()["id"]

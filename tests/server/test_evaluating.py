@@ -234,8 +234,8 @@ def test_only_who_may_do_everything_starts_and_stops(lab: Lab, scope: str, statu
         (b'{"models": []}', 422, "models: List should have at least 1 item"),
         (b'{"by": "thread"}', 422, "by: Input should be 'stratified'"),
         (b'{"folds": 1}', 422, "folds: Input should be greater than or equal to 2"),
-        (b'{"home": "/"}', 422, "home: Extra inputs are not permitted"),
-        (b" " * 70_000, 413, "The body has more than 65536 bytes."),
+        (b'{"home": "/"}', 422, "body: Extra inputs are not permitted"),
+        (b" " * 70_000, 413, "The JSON has more than 65536 bytes."),
     ],
 )
 def test_what_cannot_be_compared_is_refused(lab: Lab, body: bytes, status: int, said: str):

@@ -4,7 +4,7 @@ from typing import Final
 
 from priory.server.evaluation.run import Progress, Run
 
-_COUNTED: Final = {"reading": "messages", "judging": "models on parts of the mail", "learning curve": "curves"}
+_COUNTED: Final = {"reading": "messages", "judging": "rounds"}
 _WHY: Final = {
     "stopped": "It was stopped. Start the same again, and it goes on where it stopped.",
     "killed": "It ended before it was done: the daemon was stopped, or memory was short. Start the same again, and it "
@@ -16,7 +16,7 @@ def words(progress: Progress) -> str:
     """Say what is being done and how far it is.
 
     >>> words(Progress(7, "judging", 4, 15, 81.0, 600))
-    'Judging: 4 of 15 models on parts of the mail, about 80 seconds left'
+    'Judging: 4 of 15 rounds, about 80 seconds left'
     >>> words(Progress(1, "starting"))
     'Starting …'
     """

@@ -61,7 +61,7 @@ class Evaluation(Answer):
     remaining: float | None = Field(description="Seconds that this stage may take yet.", examples=[12.5])
     words: str = Field(
         description="All that for people, or what came of it.",
-        examples=["Judging: 7 of 15 models on parts of the mail, about 10 seconds left"],
+        examples=["Judging: 7 of 15 rounds, about 10 seconds left"],
     )
     messages: int | None = Field(description="That are compared by.", examples=[2000])
     winner: str | None = Field(description="The model with the fewest errors.", examples=[None])

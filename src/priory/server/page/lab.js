@@ -9,10 +9,10 @@ function follow(panel) {
   events.addEventListener("progress", (event) => show(panel, JSON.parse(event.data)));
   events.addEventListener("end", (event) => {
     events.close();
-    refresh(JSON.parse(event.data).words).catch(problem);
+    conclude(panel, JSON.parse(event.data)).catch(problem);
   });
   events.addEventListener("error", () => {
-    if (events.readyState === EventSource.CLOSED) setTimeout(() => refresh().catch(problem), AGAIN_MS);
+    if (events.readyState === EventSource.CLOSED) setTimeout(() => follow(panel), AGAIN_MS);
   });
 }
 
@@ -32,29 +32,34 @@ function show(panel, run) {
   }
 }
 
-/** Take what has changed from the page as it is now; what was chosen in the form stays. */
-async function refresh(words = "") {
+/** Say what came of it, where it was watched; all else is taken from the page as it is now. */
+async function conclude(panel, run) {
   const answer = await send("GET", "/lab", null, { Accept: "text/html" });
-  const now = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("lab");
-  const chosen = new Map([...document.querySelectorAll(".comparison [name]")].map((field) => [key(field), state(field)]));
-  document.getElementById("lab").replaceChildren(...now.childNodes);
-  for (const field of document.querySelectorAll(".comparison [name]")) restore(field, chosen.get(key(field)));
-  if (words) say(words);
-  begin();
+  const now = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const bar = panel.querySelector("progress");
+  bar.max = bar.value = 1;
+  panel.setAttribute("aria-label", "Over");
+  panel.querySelector("h2").textContent = run.words;
+  panel.querySelector("#far").textContent = run.why || run.lines[0] || "";
+  const after = next(run);
+  const hadFocus = panel.querySelector("form").contains(document.activeElement);
+  panel.querySelector("form").replaceWith(after);
+  if (hadFocus) after.focus();
+  for (const id of ["intro", "go", "results"]) document.getElementById(id).replaceWith(now.getElementById(id));
+  say(run.words);
 }
 
-const key = (field) => `${field.name}=${field.type === "radio" ? field.value : ""}`;
-const isBox = (field) => field.type === "checkbox" || field.type === "radio";
-const state = (field) => (isBox(field) ? field.checked : field.value);
-
-function restore(field, was) {
-  if (was === undefined) return;
-  if (isBox(field)) field.checked = was;
-  else field.value = was;
+/** What to press next. */
+function next(run) {
+  const link = document.createElement("a");
+  link.className = "button";
+  link.textContent = run.page ? "Open the report" : "See all results";
+  link.href = run.page ?? "#results";
+  if (run.page) {
+    link.target = "_blank";
+    link.rel = "noopener";
+  }
+  return link;
 }
 
-function begin() {
-  document.querySelectorAll("[data-run]").forEach(follow);
-}
-
-begin();
+document.querySelectorAll("[data-run]").forEach(follow);

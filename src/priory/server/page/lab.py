@@ -15,7 +15,7 @@ from priory.server.http.filters import Filters
 from priory.server.http.forms import form
 from priory.server.http.state import Daemon
 from priory.server.log import log
-from priory.server.page.lab_form import asked, comparison_form
+from priory.server.page.lab_form import FIRST, asked, comparison_form, fields_of
 from priory.server.page.lab_runs import ended_runs, run_under_way
 from priory.server.page.shell import Visit, document
 from priory.server.page.visiting import visiting
@@ -38,7 +38,8 @@ def lab_page(daemon: Daemon, filters: Filters) -> APIRouter:
         ended = [run for run in all_ if run.is_over]
         parts = [_intro(taught, len(ended)), *(run_under_way(visit, run) for run in all_ if not run.is_over)]
         if all(taught.get(label) for label in daemon.options.labels):
-            parts.append(comparison_form(visit, said, wrong, is_busy=len(ended) < len(all_)))
+            filled = said or fields_of(all_[0].asked if all_ else FIRST)
+            parts.append(comparison_form(visit, filled, wrong, is_busy=len(ended) < len(all_)))
         else:
             parts.append(_nothing_to_compare_by(taught, daemon.options.labels))
         parts.append(ended_runs(visit, ended))
@@ -105,7 +106,7 @@ def _intro(taught: Mapping[str, int], n_results: int) -> Html:
         f"Which model would judge your mail best? They are compared on what the filter was taught{of}. Each message is "
         "judged by models that have not learned it, nor a near-copy of it. ",
         see if n_results else "",
-        class_="intro",
+        id="intro",
     )
 
 

@@ -10,7 +10,7 @@ from priory.server.http.evaluations import Comparison
 from priory.server.page.shell import Visit
 
 #: To begin with: models that are quick, and unlike each other.
-_FIRST: Final = Asked(("filter", "bernoulli", "logistic"), "stratified", 5, 0, nested=False, curve=False, jobs=1)
+FIRST: Final = Asked(("filter", "bernoulli", "logistic"), "stratified", 5, 0, nested=False, curve=False, jobs=1)
 _MORE: Final = {
     "nested": "Also judge the choosing itself, by choosing anew within each part: takes several times as long",
     "curve": "Also show how the best model's error falls with more mail",
@@ -35,9 +35,8 @@ def asked(said: Mapping[str, str]) -> Comparison:
     return Comparison.model_validate({"models": models, **settings, **{name: name in said for name in _MORE}})
 
 
-def comparison_form(visit: Visit, said: Mapping[str, str] | None, wrong: str, *, is_busy: bool) -> Html:
-    """Return the form, filled in with what was said, or with something to begin with."""
-    filled = fields_of(_FIRST) if said is None else said
+def comparison_form(visit: Visit, filled: Mapping[str, str], wrong: str, *, is_busy: bool) -> Html:
+    """Return the form, filled in with these fields."""
     why_not = _why_not(visit, is_busy=is_busy)
     button = element(
         "button",
@@ -46,6 +45,7 @@ def comparison_form(visit: Visit, said: Mapping[str, str] | None, wrong: str, *,
         disabled=bool(why_not),
         aria_describedby="why-not" if why_not else None,
     )
+    reason = element("p", why_not, id="why-not", class_="quiet", hidden=not why_not)
     return element(
         "form",
         visit.csrf_field,
@@ -56,9 +56,7 @@ def comparison_form(visit: Visit, said: Mapping[str, str] | None, wrong: str, *,
             "How to split the mail", "radio", (("by", way, way, line) for way, line in JOURNAL_WAYS.items()), filled
         ),
         _more(filled),
-        element(
-            "div", button, element("p", why_not, id="why-not", class_="quiet", hidden=not why_not), class_="row go"
-        ),
+        element("div", button, reason, id="go", class_="row"),
         method="post",
         action="/lab",
         class_="panel comparison",

@@ -39,7 +39,6 @@ def run_under_way(visit: Visit, run: Run) -> Html:
         element("form", visit.csrf_field, button, method="post", action=f"/lab/{run.id}/stop"),
         class_="panel under-way",
         data_run=run.id,
-        data_version=run.version,
         aria_label="Under way",
     )
 
