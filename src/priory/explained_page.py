@@ -21,23 +21,18 @@ if TYPE_CHECKING:
 
 MOST_SPANS: Final = 3000  #: of a section that are coloured; a browser has to lay out each
 _MOST_ROWS: Final = 12
+_LONG, _MOST_LINES = 600, 15  # characters and lines of a section that need no box of their own
 _MOST_OF_KIND: Final = 3
-_TOKENS: Final = """
-:root { color-scheme: light dark; --ground: #fff; --ink: #1b1b1f; --muted: #5c5c66; --line: #d5d5dc;
-  --for: #b3261e; --against: #1a6e3c; --unsure: #7d5a00; --on: #fff; }
-@media (prefers-color-scheme: dark) { :root { --ground: #17171a; --ink: #ececf1; --muted: #a5a5b0; --line: #3b3b44;
-  --for: #ff8a80; --against: #6fd398; --unsure: #e8c268; --on: #17171a; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem;
+_ALONE: Final = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   background: var(--ground); color: var(--ink); }
+h1 { font-size: 1.5rem; line-height: 1.3; }
+h2 { font-size: 1.1rem; margin: 2rem 0 0.75rem; }
+.quiet { color: var(--muted); font-weight: 400; }
 """
 _KINDS: Final = ("By kind", "features", "sum", "")
 _SECTIONS: Final = ("By section", "sum", "")
 _NUMBERS: Final = {"features", "sum"}
-
-
-def stylesheet() -> str:
-    """Return how an explanation looks; the colours are those of the page that it stands in."""
-    return files("priory").joinpath("explained.css").read_text(encoding="utf-8")
 
 
 def page(explanation: "Explanation") -> str:
@@ -50,18 +45,22 @@ def page(explanation: "Explanation") -> str:
         element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", f"{verdict.label} {digits(verdict.probability)}"),
-        element("style", Html(_TOKENS + stylesheet())),
+        element("style", Html(_styled("palette.css") + _ALONE + _styled("explained.css"))),
     )
     body = element("body", element("main", headline(verdict), *reasons(explanation)))
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def headline(verdict: "Verdict", before: float | None = None) -> Html:
+def _styled(name: str) -> str:
+    return files("priory").joinpath(name).read_text(encoding="utf-8")
+
+
+def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1") -> Html:
     """Return what is said in words, and where it stands between the thresholds, and where it stood before."""
     said = f"{verdict.about} with probability {digits(verdict.probability)}"
     costs = ", ".join(f"{label} {cost:.2f}" for label, cost in verdict.expected_costs.items())
     return together(
-        element("h1", element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {said}"),
+        element(heading, element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {said}"),
         element("p", verdict.reason, class_="reason") if verdict.reason else "",
         scale(verdict, before),
         element(
@@ -72,33 +71,33 @@ def headline(verdict: "Verdict", before: float | None = None) -> Html:
     )
 
 
-def reasons(explanation: "Explanation") -> list[Html]:
+def reasons(explanation: "Explanation", heading: str = "h2") -> list[Html]:
     """Return where the log-odds come from, the evidence for and against, and the message coloured by it."""
     verdict = explanation.verdict
     shown = [section for section in explanation.sections if section.text.strip()]
     if verdict.reason:
-        return [_section(section, f"{section.total:+.3f}") for section in shown]
+        return [_section(section, f"{section.total:+.3f}", heading) for section in shown]
     sums = added_up([value for _, value in explanation.sums], verdict.log_odds)
     named = dict(zip([name for name, _ in explanation.sums], sums, strict=True))
     return [
-        _sums(explanation, sums),
-        _sides(verdict),
+        _sums(explanation, sums, heading),
+        _sides(verdict, heading),
         element("p", _legend(verdict.about), class_="legend"),
-        *(_section(section, named[section.name]) for section in shown),
+        *(_section(section, named[section.name], heading) for section in shown),
         _whole_sum(named, verdict.log_odds),
     ]
 
 
 def _legend(about: str) -> Html:
     return together(
-        element("span", "Red", class_="p4"),
+        element("span", "Orange", class_="p4"),
         f" adds to {about}, ",
-        element("span", "green", class_="m4"),
+        element("span", "blue", class_="m4"),
         " takes away. A dot in a box is a character that cannot be seen.",
     )
 
 
-def _sums(explanation: "Explanation", section_sums: list[str]) -> Html:
+def _sums(explanation: "Explanation", section_sums: list[str], heading: str) -> Html:
     """The log-odds added up twice, by section and by kind of feature."""
     verdict = explanation.verdict
     kinds = verdict.kinds
@@ -116,7 +115,7 @@ def _sums(explanation: "Explanation", section_sums: list[str]) -> Html:
         for (name, n), shown, value in zip(names, added_up(of_kinds, verdict.log_odds), of_kinds, strict=True)
     ]
     return together(
-        element("h2", "Where the log-odds come from"),
+        element(heading, "Where the log-odds come from"),
         element(
             "div",
             _table(_KINDS, [*by_kind, _row(("log-odds", "", total, ""), "sum")]),
@@ -139,14 +138,14 @@ def _named(name: str, weightiest: Sequence[str]) -> Html:
     return together(name, element("span", ", ".join(weightiest), class_="words") if weightiest else "")
 
 
-def _sides(verdict: "Verdict") -> Html:
+def _sides(verdict: "Verdict", heading: str) -> Html:
     """The weightiest evidence that a person can read, for and against, as bars."""
     evidence = verdict.readable
     largest = max((abs(each.term) for each in evidence), default=0.0) or 1.0
     towards = [each for each in evidence if each.term > 0][:_MOST_ROWS]
     away = [each for each in evidence if each.term < 0][:_MOST_ROWS]
     return together(
-        element("h2", "The weightiest evidence"),
+        element(heading, "The weightiest evidence"),
         element(
             "div", _side(f"For {verdict.about}", towards, largest), _side("Against", away, largest), class_="sides"
         ),
@@ -162,7 +161,7 @@ def _side(title: str, evidence: "list[Evidence]", largest: float) -> Html:
 def _table(titles: Sequence[str], rows: Iterable[Html]) -> Html:
     head = [element("th", title, class_="n" if title in _NUMBERS else None, scope="col") for title in titles]
     table = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
-    return element("div", table, class_="scroll")
+    return element("div", table)
 
 
 def _row(cells: Sequence[str], class_: str | None = None) -> Html:
@@ -179,18 +178,22 @@ def _kind_of(cell: str) -> str | None:
 def _bar(value: float, largest: float) -> Html:
     side = "for" if value > 0 else "against"
     bar = element("rect", width=percent(abs(value) / largest), height="10", class_=side)
-    return element("svg", bar, class_="bar", width="100%", height="10", aria_hidden="true")
+    return element("svg", bar, class_="bar-of", width="100%", height="10", aria_hidden="true")
 
 
-def _section(section: "Coloured", shown_sum: str) -> Html:
+def _section(section: "Coloured", shown_sum: str, heading: str) -> Html:
     spans = list(section.spans(SHADES))
     coloured, rest = spans[:MOST_SPANS], spans[MOST_SPANS:]
     text = [*map(_span, coloured), *(exact(span.text) for span in rest)]
+    is_long = len(section.text) > _LONG or section.text.count("\n") > _MOST_LINES
+    # It scrolls in its own box, which needs the focus for that; a browser leaves out a line's end that is first.
+    scrolling = {"class_": "long", "tabindex": "0"} if is_long else {}
+    box = element("pre", Html("\n"), *text, dir="auto", **scrolling)
     left = f"Beyond {MOST_SPANS:,} stretches nothing is coloured; the rest adds {sum(s.total for s in rest):+.3f}."
     return element(
         "section",
-        element("h2", section.name.capitalize(), " ", element("span", shown_sum, class_="quiet n")),
-        element("pre", Html("\n"), *text, dir="auto", tabindex="0"),  # a browser leaves out a line's end that is first
+        element(heading, section.name.capitalize(), " ", element("span", shown_sum, class_="quiet n")),
+        box,
         element("p", left, class_="quiet") if rest else "",
         class_="section",
         data_section=section.name,

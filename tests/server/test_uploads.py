@@ -16,6 +16,7 @@ from http_client import Answer, Client
 from priory.demo import Drawn
 from priory.filter import Filter
 from priory.journal import JournalError
+from priory.message import parse
 from priory.server.http.schemas import MOST_EVIDENCE_OF_SEVERAL
 from priory.server.http.several import about_each
 from priory.server.http.uploads import AS_MANY, MOST_FILES, MOST_MESSAGES, MOST_UPLOADS, Upload
@@ -71,9 +72,11 @@ def test_each_message_is_judged_as_if_it_had_come_alone(api: Client, daemon: Dae
     sources = [*(f"old.mbox:{i}" for i in range(1, 5)), "new.eml"]
     with Filter.open(daemon.home) as filter_:
         expected = [filter_.check(raw).as_dict(MOST_EVIDENCE_OF_SEVERAL) for raw in raws]
-    assert said["messages"] == [
-        json.loads(json.dumps({"source": source, **each})) for source, each in zip(sources, expected, strict=True)
+    assert [(each.pop("source"), each.pop("subject"), each.pop("sender")) for each in said["messages"]] == [
+        (source, parse(raw).header("subject"), parse(raw).sender_domain)
+        for source, raw in zip(sources, raws, strict=True)
     ]
+    assert said["messages"] == json.loads(json.dumps(expected))
 
 
 def test_many_lessons_are_durable_have_their_source_and_are_taken_back(api: Client, daemon: Daemon, mail: list[Drawn]):

@@ -24,7 +24,9 @@ from priory.server.http.suspects import suspects_routes
 from priory.server.http.teach import teach_routes
 from priory.server.page.assets import asset_routes
 from priory.server.page.check import check_page
+from priory.server.page.costs import costs_page
 from priory.server.page.health import health_page
+from priory.server.page.journal import journal_page
 from priory.server.page.lab import lab_page
 from priory.server.page.login import login_routes
 from priory.server.tokens import Tokens
@@ -55,6 +57,6 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.include_router(evaluate_routes(daemon, Runs(daemon.home, daemon.alive)), prefix="/v1")
     app.include_router(asset_routes())
     app.include_router(login_routes(daemon))
-    for page in (check_page, health_page, lab_page):
+    for page in (check_page, journal_page, costs_page, health_page, lab_page):
         app.include_router(page(daemon, filters))
     return app

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from fastapi import APIRouter, Response
 
-from priory.filter import Filter
+from priory.filter import Filter, prepared
+from priory.message import Message, parse
 from priory.server.counted import CHECK_TIMES, HTTP
 from priory.server.http import schemas
 from priory.server.http.access import needs
@@ -18,7 +19,9 @@ from priory.server.http.problems import documented
 from priory.server.http.several import Group, about_each
 from priory.server.http.state import Daemon
 from priory.server.http.uploads import Upload
-from priory.verdict import MOST_EVIDENCE
+from priory.verdict import MOST_EVIDENCE, Verdict
+
+_LONGEST_SUBJECT: Final = 200
 
 
 def ask_routes(daemon: Daemon, filters: Filters) -> APIRouter:
@@ -76,13 +79,17 @@ def _checked(filter_: Filter, raw: bytes) -> _Checked:
 def _each_checked(groups: Iterator[Group], filter_: Filter) -> list[_Checked]:
     """Check the next group: it is read from the disk in the thread of the filter, too."""
     group = next(groups, [])
-    verdicts = filter_.check_many([raw for _, raw in group])
+    messages = [parse(raw) for _, raw in group]
+    verdicts = filter_.check_many([prepared(message, filter_.spec) for message in messages])
     return [
-        _Checked(
-            verdict.label, len(raw), json_bytes({"source": source, **verdict.as_dict(schemas.MOST_EVIDENCE_OF_SEVERAL)})
-        )
-        for (source, raw), verdict in zip(group, verdicts, strict=True)
+        _Checked(verdict.label, len(raw), json_bytes(_of_upload(source, message, verdict)))
+        for (source, raw), message, verdict in zip(group, messages, verdicts, strict=True)
     ]
+
+
+def _of_upload(source: str, message: Message, verdict: Verdict) -> dict[str, Any]:
+    named = {"source": source, "subject": message.header("subject")[:_LONGEST_SUBJECT], "sender": message.sender_domain}
+    return named | verdict.as_dict(schemas.MOST_EVIDENCE_OF_SEVERAL)
 
 
 def _explained(raw: bytes) -> Callable[[Filter], bytes]:

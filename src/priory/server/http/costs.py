@@ -13,6 +13,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Query, Response
 
 from priory.decision import Costs, thresholds
+from priory.server.connection import DRAIN_S
 from priory.server.counted import COSTS, number_of
 from priory.server.http import schemas
 from priory.server.http.access import needs
@@ -27,6 +28,8 @@ from priory.server.log import log
 from priory.server.tokens import Token
 
 _PATIENCE_S: Final = 60.0
+_RETIRED_S: Final = DRAIN_S / 2
+_SOON: Final = {"Retry-After": "1"}
 _LOOK_S: Final = 0.02
 
 
@@ -56,6 +59,8 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         """
         wanted = costs_of(proposal, now)
         async with one_at_a_time:
+            if daemon.retired.is_set():
+                raise HTTPException(503, "Other costs were set just now: look at them, then try again.", _SOON)
             log("costs", token=token.id)
             if why_not := await asyncio.to_thread(daemon.set_costs, wanted):
                 raise HTTPException(409, f"The costs are as before: {why_not}")
@@ -100,10 +105,14 @@ async def _in_force(daemon: Daemon, costs: Costs) -> None:
     os.kill(daemon.master, signal.SIGHUP)
     end = time.monotonic() + _PATIENCE_S
     while not (board.total(COSTS) == wanted and daemon.retired.is_set()):
-        if board.total(("reloads", "failed")) != n_failed or time.monotonic() > end:
+        if board.total(("reloads", "failed")) != n_failed:
             raise HTTPException(
                 503,
                 "The costs are written, but the daemon could not go on with its configuration and serves as before: "
                 "its log says why. They hold once it could reload.",
             )
+        if daemon.retired.is_set():  # by another reload: there is not much time to answer
+            end = min(end, time.monotonic() + _RETIRED_S)
+        if time.monotonic() > end:
+            raise HTTPException(503, "The costs are written, but not in force yet: look at them again.", _SOON)
         await asyncio.sleep(_LOOK_S)

@@ -61,6 +61,8 @@ class OfUpload(Verdict):
     """A verdict on one of several messages; fewer evidence is listed, the rest is in `other_evidence`."""
 
     source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
+    subject: str = Field(examples=["You won"])
+    sender: str = Field(description="The domain of who sent it.", examples=["lottery.example"])
 
 
 class PassedOver(Answer):

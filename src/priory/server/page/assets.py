@@ -13,7 +13,7 @@ def asset_routes() -> APIRouter:
     """Return the route that gives them, each as it is when the daemon starts."""
     router = APIRouter(include_in_schema=False)
     found = {each.name: each.read_bytes() for each in files(__package__).iterdir() if _kind(each.name)}
-    found["palette.css"] = files("priory").joinpath("palette.css").read_bytes()
+    found |= {name: files("priory").joinpath(name).read_bytes() for name in ("palette.css", "explained.css")}
     tags = {name: f'"{hashlib.sha256(content).hexdigest()[:32]}"' for name, content in found.items()}
 
     @router.get("/assets/{name}")

@@ -1,0 +1,101 @@
+"""Takes the pictures of the page that the documentation shows: an invented inbox, in Debian's Chromium.
+
+python docs/page_pictures.py
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from priory.demo import Drawn, draw
+from priory.filter import Filter
+from priory.server.tokens import issue_entry
+
+PICTURES: Final = Path(__file__).with_name("pictures")
+VIEWS: Final = ("check", "journal", "costs", "health", "lab")
+LOOKS: Final = (("", (1280, 900), "light"), ("-dark", (1280, 900), "dark"), ("-phone", (390, 844), "light"))
+PORT: Final = 17358
+PRIORY: Final = str(Path(sys.executable).with_name("priory"))
+
+
+def taught(home: Path, mail: list[Drawn]) -> None:
+    """Teach some mail as people would, one or two of them by mistake."""
+    with Filter.open(home) as filter_:
+        for i, drawn in enumerate(mail):
+            is_slip = i in {150, 311}
+            label = drawn.label if not is_slip else {"ham": "spam", "spam": "ham"}[drawn.label]
+            filter_.learn(drawn.raw, label, source="imap:Junk" if label == "spam" else "imap:INBOX", user="ann")
+
+
+def checked(home: Path, mail: list[Drawn]) -> None:
+    """Have the daemon check mail."""
+    for drawn in mail:
+        command = [PRIORY, "filter", "--home", str(home)]
+        subprocess.run(command, input=drawn.raw, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+
+
+def entered(browser: Browser, home: Path, size: tuple[int, int], scheme: str) -> Page:
+    """Log in."""
+    width, height = size
+    tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+    tab.goto(f"http://127.0.0.1:{PORT}/enter?key={issue_entry(home)}")
+    return tab
+
+
+def prepared(tab: Page, view: str, message: bytes) -> None:
+    """Bring a view to where there is something to see."""
+    tab.goto(f"http://127.0.0.1:{PORT}/{'' if view == 'check' else view}")
+    if view == "check":
+        tab.get_by_label("Source of the message").fill(message.decode("utf-8", "replace"))
+        tab.keyboard.press("Control+Enter")
+        tab.locator("#result h2").first.wait_for()
+    tab.wait_for_load_state("networkidle")
+    tab.wait_for_timeout(500)
+
+
+def compared(tab: Page) -> None:
+    """Have the lab compare something."""
+    tab.goto(f"http://127.0.0.1:{PORT}/lab")
+    tab.get_by_role("button", name="Compare").first.click()
+    tab.get_by_role("link", name="report", exact=False).first.wait_for(timeout=600_000)
+
+
+def main() -> None:
+    """Take all of them."""
+    PICTURES.mkdir(exist_ok=True)
+    mail = list(draw(1000, seed=8))
+    unseen = next(drawn for drawn in mail[700:] if drawn.label == "spam" and drawn.raw.isascii())
+    with TemporaryDirectory() as folder, sync_playwright() as driver:
+        home = Path(folder)
+        taught(home, mail[:500])
+        (home / "priory.toml").write_text(f'[http]\nlisten = "127.0.0.1:{PORT}"\nrate = 1000\n')
+        daemon = subprocess.Popen([PRIORY, "serve", "--home", folder], stderr=subprocess.DEVNULL)  # noqa: S603
+        try:
+            while not (home / "socket").exists():
+                time.sleep(0.1)
+            checked(home, mail[500:700])
+            time.sleep(12)  # what was counted is written down every ten seconds
+            browser = driver.chromium.launch(
+                executable_path="/usr/bin/chromium", args=["--no-sandbox"] * (os.geteuid() == 0)
+            )
+            compared(entered(browser, home, (1280, 900), "light"))
+            for ending, size, scheme in LOOKS:
+                tab = entered(browser, home, size, scheme)
+                for view in VIEWS:
+                    prepared(tab, view, unseen.raw)
+                    tab.screenshot(path=PICTURES / f"{view}{ending}.png")
+                tab.close()
+            browser.close()
+        finally:
+            daemon.terminate()
+            daemon.wait()
+
+
+if __name__ == "__main__":
+    main()

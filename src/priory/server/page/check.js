@@ -1,0 +1,275 @@
+// The view Check: sends the bytes that were dropped, shows what the daemon says of them, and teaches it the same bytes.
+import { problem, say, send } from "/assets/shell.js";
+
+const MAIL = { "Content-Type": "message/rfc822" };
+const MOVE_MS = 700;
+const ROWS = 200;
+
+const form = document.getElementById("check");
+const text = document.getElementById("text");
+const files = document.getElementById("files");
+const several = document.getElementById("several");
+const result = document.getElementById("result");
+
+let mail = null; // the message that is shown: a Blob, sent again as it is to teach and to undo
+let undo = null; // what restores what was before the last lesson: asks for nothing, does it, says it
+let latest = 0; // what was asked for last; answers to what was asked before come too late
+
+/** Do something while the result waits; what goes wrong is said. */
+async function busily(act) {
+  const turn = ++latest;
+  result.setAttribute("aria-busy", "true");
+  try {
+    await act(() => turn === latest);
+  } catch (error) {
+    problem(error);
+  } finally {
+    if (turn === latest) result.removeAttribute("aria-busy");
+  }
+}
+
+/** Show what is said about the message; `before` is the probability of each label before a lesson. */
+async function show(isLatest, before = []) {
+  const query = new URLSearchParams(before.map((probability) => ["before", probability]));
+  const answer = await send("POST", `/check/explained?${query}`, mail, MAIL);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!isLatest()) return null;
+  result.replaceChildren(...page.body.childNodes);
+  result.querySelector("[data-undo]").hidden = undo === null;
+  move(result.querySelector('[data-marker="before"]'), result.querySelector('[data-marker="now"]'));
+  result.focus({ preventScroll: true });
+  return result.querySelector("article").dataset;
+}
+
+/** Have the marker go from where it was to where it is. */
+function move(was, now) {
+  if (!was || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const [from, to] = [was, now].map((marker) => parseFloat(marker.getAttribute("x")));
+  const begun = performance.now();
+  const step = (time) => {
+    const share = Math.min(Math.max((time - begun) / MOVE_MS, 0), 1);
+    now.setAttribute("x", `${from + (to - from) * (1 - (1 - share) ** 3)}%`);
+    if (share < 1 && now.isConnected) requestAnimationFrame(step);
+  };
+  step(begun);
+}
+
+/** Check one message. */
+function checkOne(blob) {
+  busily(async (isLatest) => {
+    mail = blob;
+    undo = null;
+    const said = await show(isLatest);
+    if (!said) return;
+    result.scrollIntoView({ block: "nearest" });
+    say(`${said.label}: ${said.about} with probability ${said.probability}`);
+  });
+}
+
+/** Teach what the message is, and show what that changes. */
+function teach(label) {
+  busily(async (isLatest) => {
+    const lesson = await (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}`, mail, MAIL)).json();
+    if (lesson.outcome === "known") {
+      say(`You have taught already that it is ${label}; nothing has changed.`);
+      return;
+    }
+    undo = lesson.was === null ? () => forget() : () => restore(lesson.was);
+    await moved(isLatest, lesson.before, `Learned that it is ${label}`);
+  });
+}
+
+async function restore(label) {
+  const lesson = await (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}`, mail, MAIL)).json();
+  return [lesson.before, `It is taught as ${label} again`];
+}
+
+async function forget() {
+  const before = JSON.parse(result.querySelector("article").dataset.probabilities);
+  await send("POST", "/v1/forget", mail, MAIL);
+  return [before, "The lesson is taken back"];
+}
+
+/** Take a lesson back by what restores what was. */
+function takeBack(act) {
+  busily(async (isLatest) => {
+    const [before, what] = await act();
+    undo = null;
+    await moved(isLatest, before, what);
+  });
+}
+
+async function moved(isLatest, before, what) {
+  const said = await show(isLatest, Object.values(before));
+  if (said) say(`${what}: ${said.about} with probability ${said.probability}, before ${before[said.about].toFixed(4)}`);
+}
+
+/** Check several messages, of files. */
+function checkSeveral(chosen) {
+  const body = () => {
+    const data = new FormData();
+    for (const file of chosen) data.append("mail", file, file.name);
+    return data;
+  };
+  busily(async (isLatest) => {
+    several.hidden = false;
+    several.replaceChildren(paragraph("Checking…", "quiet"));
+    result.replaceChildren(paragraph("Open a message above to see what is said about it, and why.", "empty"));
+    const answer = await send("POST", "/v1/check", body()).catch((error) => {
+      several.hidden = true;
+      throw error;
+    });
+    const said = await answer.json();
+    if (isLatest()) list(said, body);
+  });
+}
+
+/** List what is said about several messages; each can be opened. */
+function list({ messages, passed_over: passedOver, stopped }, body) {
+  const open = (index, row) =>
+    busily(async (isLatest) => {
+      const answer = await send("POST", `/check/message?index=${index}`, body());
+      mail = await answer.blob();
+      undo = null;
+      several.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
+      row?.setAttribute("aria-current", "true");
+      if (await show(isLatest)) result.scrollIntoView({ block: "nearest" });
+    });
+  const counts = new Map();
+  for (const { label } of messages) counts.set(label, (counts.get(label) ?? 0) + 1);
+  const n = messages.length.toLocaleString("en");
+  const summary = `${n} message${messages.length === 1 ? "" : "s"}: ${[...counts].map(([label, k]) => `${k} ${label}`).join(", ") || "none"}.`;
+  several.replaceChildren(paragraph(summary));
+  for (const { source, reason } of passedOver) several.append(paragraph(`${source}: ${reason}`, "notice"));
+  if (stopped) several.append(paragraph(stopped, "notice"));
+  say(summary);
+  if (messages.length === 1) open(0);
+  else if (messages.length) several.append(table(messages, open));
+  if (messages.length !== 1) several.focus();
+}
+
+function table(messages, open) {
+  const box = document.createElement("div");
+  box.className = "scroll";
+  box.tabIndex = 0;
+  box.role = "region";
+  box.ariaLabel = "Messages";
+  const rows = document.createElement("tbody");
+  const head = document.createElement("thead");
+  head.append(line("th", ["Said", "Probability", "Subject", "Sender", "Message"]));
+  const more = document.createElement("button");
+  more.className = "button small";
+  const add = () => {
+    const start = rows.childElementCount;
+    rows.append(...messages.slice(start, start + ROWS).map((message, i) => rowOf(message, start + i, open)));
+    more.textContent = `Show more (${(messages.length - rows.childElementCount).toLocaleString("en")})`;
+    more.hidden = rows.childElementCount === messages.length;
+  };
+  more.addEventListener("click", add);
+  add();
+  const whole = document.createElement("table");
+  whole.append(head, rows);
+  box.append(whole, more);
+  return box;
+}
+
+function rowOf(message, index, open) {
+  const chip = document.createElement("span");
+  chip.textContent = message.label;
+  chip.className = `said ${message.label === "unsure" ? "" : message.label === message.about ? "for" : "against"}`;
+  const button = document.createElement("button");
+  button.className = "link";
+  button.type = "button";
+  button.textContent = message.source;
+  const probability = `${message.about} ${message.probability.toFixed(4)}`;
+  const row = line("td", [chip, probability, message.subject || "(no subject)", message.sender, button]);
+  button.addEventListener("click", () => open(index, row));
+  return row;
+}
+
+function line(tag, cells) {
+  const row = document.createElement("tr");
+  for (const content of cells) {
+    const cell = document.createElement(tag);
+    cell.append(content);
+    row.append(cell);
+  }
+  return row;
+}
+
+function paragraph(content, kind = "") {
+  const made = document.createElement("p");
+  made.textContent = content;
+  made.className = kind;
+  return made;
+}
+
+/** Check what was dropped or chosen: one message, or files with several. */
+async function take(chosen) {
+  if (!chosen.length) return;
+  const isOne = chosen.length === 1 && (await chosen[0].slice(0, 5).text()) !== "From ";
+  if (isOne) {
+    several.hidden = true;
+    checkOne(chosen[0]);
+  } else {
+    checkSeveral(chosen);
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (text.value.trim()) {
+    several.hidden = true;
+    checkOne(new Blob([text.value]));
+  } else if (files.files.length) {
+    take([...files.files]);
+  } else {
+    say("Paste the source of a message first, or choose a file.", "wrong");
+    text.focus();
+  }
+});
+
+text.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+});
+
+files.addEventListener("change", () => {
+  text.value = "";
+  take([...files.files]);
+});
+
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  form.classList.add("over");
+});
+addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) form.classList.remove("over");
+});
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  form.classList.remove("over");
+  const dropped = [...event.dataTransfer.files];
+  if (dropped.length) {
+    text.value = "";
+    files.value = "";
+    take(dropped);
+  } else {
+    text.value = event.dataTransfer.getData("text/plain");
+    if (text.value) form.requestSubmit();
+  }
+});
+
+function press(button) {
+  if (!button || button.disabled || button.hidden || result.ariaBusy === "true") return;
+  if ("undo" in button.dataset) takeBack(undo);
+  else if ("forget" in button.dataset) takeBack(forget);
+  else if (button.dataset.label) teach(button.dataset.label);
+}
+
+result.addEventListener("click", (event) => press(event.target.closest("button")));
+
+// Single keys are heard only where the message is shown, and has the focus.
+result.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  press(result.querySelector(`button[data-key="${CSS.escape(event.key.toLowerCase())}"]`));
+});

@@ -1,0 +1,141 @@
+// Sliders and fields move together; what they would do is asked for as they move, and applied when the person is sure.
+import { problem, say, send } from "/assets/shell.js";
+
+const STILL_MS = 700; // after which what has changed is spoken
+const form = document.getElementById("costs");
+const apply = document.getElementById("apply");
+const question = document.getElementById("question");
+const sure = document.getElementById("sure");
+const numbers = [...form.querySelectorAll('input[type="number"]')];
+const sliders = new Map([...form.querySelectorAll('input[type="range"]')].map((slider) => [slider.dataset.for, slider]));
+
+const differs = (number) => Number(number.value) !== Number(number.dataset.now);
+const isWhole = () => numbers.every((number) => number.checkValidity());
+
+function moveSlider(number) {
+  const slider = sliders.get(number.id);
+  slider.value = Number(number.value) > 0 ? Math.log10(Number(number.value)) : slider.min;
+  slider.setAttribute("aria-valuetext", number.value);
+}
+
+function moved() {
+  apply.disabled = !("may" in apply.dataset && isWhole() && numbers.some(differs));
+  if (isWhole()) show();
+}
+
+/** The address of the view with the costs of the form. */
+function address() {
+  return `/costs?${new URLSearchParams(new FormData(form))}`;
+}
+
+/** Put the figures of a page in the place of those that are there; tables that are open stay so. */
+function put(page) {
+  const before = document.getElementById("figures");
+  const after = page.getElementById("figures");
+  for (const details of before.querySelectorAll("details[open]")) {
+    const same = details.closest("figure") && after.querySelector(`#${details.closest("figure").id} details`);
+    if (same) same.open = true;
+  }
+  before.replaceWith(document.adoptNode(after));
+}
+
+let asking = false;
+let again = false;
+let still = 0;
+
+/** Ask for the figures of the costs as they are; while one answer is on its way, only the latest costs wait. */
+async function show() {
+  clearTimeout(still);
+  if (asking) {
+    again = true;
+    return;
+  }
+  asking = true;
+  const where = address();
+  const busy = setTimeout(() => document.getElementById("figures").setAttribute("aria-busy", "true"), 200);
+  try {
+    const answer = await send("GET", where, null, { Accept: "text/html" });
+    put(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    history.replaceState(null, "", where);
+    still = setTimeout(() => {
+      document.getElementById("spoken").textContent = document.getElementById("words").textContent;
+    }, STILL_MS);
+  } catch (error) {
+    document.getElementById("figures").removeAttribute("aria-busy");
+    problem(error);
+  } finally {
+    clearTimeout(busy);
+    asking = false;
+    if (again) {
+      again = false;
+      show();
+    }
+  }
+}
+
+form.addEventListener("input", ({ target }) => {
+  if (target.type === "range") {
+    const number = document.getElementById(target.dataset.for);
+    number.value = Number((10 ** Number(target.value)).toPrecision(2));
+    target.setAttribute("aria-valuetext", number.value);
+  } else {
+    moveSlider(target);
+  }
+  moved();
+});
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (isWhole()) show();
+});
+
+document.getElementById("reset").addEventListener("click", (event) => {
+  event.preventDefault();
+  for (const number of numbers) {
+    number.value = number.dataset.now;
+    moveSlider(number);
+  }
+  moved();
+});
+
+apply.addEventListener("click", () => {
+  const lines = numbers.filter(differs).map((number) => {
+    const line = document.createElement("li");
+    line.textContent = `${number.dataset.said}: ${number.dataset.now} → ${Number(number.value)}`;
+    return line;
+  });
+  document.getElementById("differences").replaceChildren(...lines);
+  document.getElementById("outcome").textContent = document.getElementById("words").textContent;
+  question.showModal();
+});
+
+document.getElementById("cancel").addEventListener("click", () => question.close());
+
+/** The costs of the form, as the API takes them. */
+function costs() {
+  const made = {};
+  for (const number of numbers) {
+    const [said, truth] = number.name.split(".");
+    if (truth === undefined) made[said] = Number(number.value);
+    else (made[said] ??= {})[truth] = Number(number.value);
+  }
+  return made;
+}
+
+sure.addEventListener("click", async () => {
+  sure.disabled = true;
+  sure.textContent = "Applying…";
+  try {
+    await send("PUT", "/v1/costs", JSON.stringify({ costs: costs() }), { "Content-Type": "application/json" });
+    for (const number of numbers) number.dataset.now = String(Number(number.value));
+    question.close();
+    say("The new costs are in force.");
+    moved();
+  } catch (error) {
+    question.close();
+    problem(error);
+  } finally {
+    sure.disabled = false;
+    sure.textContent = "Apply";
+  }
+});

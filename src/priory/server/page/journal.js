@@ -1,0 +1,167 @@
+// The Journal view: filters while you type, forgets after asking, settles doubts with a way back.
+import { problem, say, send } from "/assets/shell.js";
+
+const PAUSE_MS = 250;
+const filter = document.getElementById("filter");
+let asking = null;
+let pause = 0;
+
+/** Show what an address finds, in place of what was found before. */
+async function show(address, { keep = true } = {}) {
+  asking?.abort();
+  const mine = (asking = new AbortController());
+  const before = document.getElementById("found");
+  before.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(address, { headers: { Accept: "text/html" }, signal: mine.signal });
+    if (!answer.ok || answer.redirected) return location.assign(address);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    before.replaceWith(page.getElementById("found"));
+    if (keep) history.replaceState(null, "", address);
+    const summary = document.getElementById("summary") ?? document.getElementById("found");
+    document.getElementById("spoken").textContent = summary.textContent;
+  } catch (error) {
+    if (error.name === "AbortError") return undefined;
+    before.removeAttribute("aria-busy");
+    say("The daemon does not answer. Is it running?", "wrong");
+  }
+  return undefined;
+}
+
+/** The address of what the form asks for; what is empty says nothing. */
+function address() {
+  const said = [...new FormData(filter)].filter(([, value]) => value.trim() !== "");
+  const query = new URLSearchParams(said).toString();
+  return query ? `/journal?${query}` : "/journal";
+}
+
+filter?.addEventListener("input", () => {
+  clearTimeout(pause);
+  pause = setTimeout(() => filter.checkValidity() && show(address()), PAUSE_MS);
+});
+filter?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  clearTimeout(pause);
+  show(address());
+});
+
+/** Ask a person something; returns whether they said yes. */
+function confirmed(title, text, yes) {
+  const dialog = document.createElement("dialog");
+  const head = document.createElement("h2");
+  const said = document.createElement("p");
+  const row = document.createElement("form");
+  head.textContent = title;
+  head.id = "asked";
+  said.textContent = text;
+  row.method = "dialog";
+  row.className = "row";
+  for (const [value, words, kind] of [["no", "Keep them", ""], ["yes", yes, "danger"]]) {
+    const button = document.createElement("button");
+    button.value = value;
+    button.textContent = words;
+    button.className = `button ${kind}`;
+    row.append(button);
+  }
+  dialog.setAttribute("aria-labelledby", "asked");
+  dialog.append(head, said, row);
+  document.body.append(dialog);
+  return new Promise((answer) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      answer(dialog.returnValue === "yes");
+    });
+    dialog.showModal();
+  });
+}
+
+const lessons = (n) => `${n.toLocaleString("en")} ${n === 1 ? "lesson" : "lessons"}`;
+
+async function forgetMany(button) {
+  const { query, expect, words } = button.dataset;
+  const n = Number(expect);
+  const text = `All that they added to the filter is taken back exactly, and cannot be brought back but by teaching the mail again. Selected: ${words}.`;
+  if (!(await confirmed(`Forget ${lessons(n)}?`, text, `Forget ${lessons(n)}`))) return button.focus();
+  button.disabled = true;
+  button.textContent = "Forgetting…";
+  try {
+    const answer = await send("POST", `/v1/messages/forget?${query}&expect=${expect}`);
+    say(`${lessons((await answer.json()).forgotten)} forgotten.`);
+  } catch (error) {
+    problem(error);
+  }
+  await show(location.href);
+  return document.getElementById("found").focus();
+}
+
+/** Replace the buttons of a lesson by what has happened, and a way back if there is one. */
+function settled(item, text, undo) {
+  const acts = item.querySelector(".acts");
+  const before = [...acts.children];
+  const said = document.createElement("span");
+  said.textContent = text;
+  item.classList.add("done");
+  acts.replaceChildren(said);
+  say(text);
+  if (!undo) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button small";
+  button.textContent = "Undo";
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      await undo();
+      item.classList.remove("done");
+      acts.replaceChildren(...before);
+      before.forEach((each) => (each.disabled = false));
+      before[0].focus();
+      say("Undone.");
+    } catch (error) {
+      button.disabled = false;
+      problem(error);
+    }
+  });
+  acts.append(button);
+  button.focus();
+}
+
+/** Do something to one lesson; what is not there any more is said, not passed over. */
+async function done(act, query, label) {
+  const answer = await (await send("POST", `/v1/messages/${act}?${query}&label=${encodeURIComponent(label)}`)).json();
+  if (answer.outcome === "unknown") throw new Error("gone");
+  return answer;
+}
+
+const ACTS = {
+  async forget(item) {
+    await send("POST", `/v1/messages/forget?${item.dataset.query}&expect=1`);
+    settled(item, "Forgotten.");
+  },
+  async relearn(item, to) {
+    const { query, label } = item.dataset;
+    await done("relearn", query, to);
+    settled(item, `Now it is ${to}.`, () => done("relearn", query, label));
+  },
+  async confirm(item) {
+    const { query, label } = item.dataset;
+    await done("confirm", query, label);
+    settled(item, `Confirmed: it is ${label}.`, () => done("doubt", query, label));
+  },
+};
+
+document.getElementById("main").addEventListener("click", async (event) => {
+  const button = event.target.closest("button");
+  if (button?.id === "forget-many") return forgetMany(button);
+  const item = button?.closest("[data-query]");
+  if (!button?.dataset.act || !item) return undefined;
+  button.disabled = true;
+  try {
+    await ACTS[button.dataset.act](item, button.dataset.to);
+  } catch (error) {
+    button.disabled = false;
+    if (error.message === "gone" || error.status === 409) say("This lesson is not there any more; load the page anew.", "wrong");
+    else problem(error);
+  }
+  return undefined;
+});
