@@ -73,14 +73,19 @@ def selections(n: int) -> dict[str, Selection]:
     }
 
 
-def milliseconds(act: Callable[[], object], rounds: int = ROUNDS) -> float:
+def milliseconds(act: Callable[[], object]) -> float:
     """Return the median of some rounds."""
+    return sorted(timed(act, ROUNDS))[ROUNDS // 2]
+
+
+def timed(act: Callable[[], object], rounds: int) -> list[float]:
+    """Return the milliseconds that each of some rounds takes."""
     taken = []
     for _ in range(rounds):
         start = time.perf_counter()
         act()
         taken.append(1000 * (time.perf_counter() - start))
-    return sorted(taken)[rounds // 2]
+    return taken
 
 
 def time_pages(n: int, folder: Path, *, index: bool) -> None:

@@ -57,12 +57,12 @@ class Watched:
 
     def require_quiet(self) -> None:
         """Fail if anything was asked for elsewhere, or anything went wrong on the page."""
-        assert self.elsewhere == []
-        assert self.console == []
+        assert not self.elsewhere, self.elsewhere
+        assert not self.console, self.console
 
     def require_accessible(self) -> None:
         """Fail if axe finds anything about the page that is serious for people who see or move otherwise."""
         found: dict[str, Any] = Axe().run(self.page).response
         grave = [each for each in found["violations"] if each["impact"] in {"serious", "critical"}]
         said = [(each["id"], each["help"], [node["html"] for node in each["nodes"]][:3]) for each in grave]
-        assert said == []
+        assert not said, said

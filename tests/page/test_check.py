@@ -1,6 +1,7 @@
 """The view Check in a real Chromium: drop a message, see why, teach it, see the probability move, undo."""
 
 import re
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -9,22 +10,29 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dropping import drop, drop_unheard
+from http_client import Client
 from priory.demo import Drawn, draw
 from priory.filter import Filter
+from priory.server.tokens import issue
 from priory.verdict import digits
 from real_browser import Watched
-from real_daemon import Daemon
+from real_daemon import Daemon, serving
 
 Visit = Callable[..., Watched]
 MAIL = list(draw(240, seed=4))[200:]
 
 
+COUNT_SHIFTS = """() => {
+  window.shifted = 0;
+  const note = (list) => list.getEntries().forEach((each) => { window.shifted += each.value; });
+  new PerformanceObserver(note).observe({ type: "layout-shift" });
+}"""
 COUNT_MOVES = """() => {
   window.moves = 0;
   const counted = new MutationObserver((found) => { window.moves += found.length; });
   counted.observe(document.getElementById("result"), { subtree: true, attributes: true, attributeFilter: ["x"] });
 }"""
-AT_REST = "() => { const was = window.last; window.last = window.moves; return was === window.moves; }"
+AT_REST = "() => { const was = window.last; window.last = window.moves ?? 0; return was === window.last; }"
 
 
 def probability(page: Page) -> str:
@@ -112,7 +120,7 @@ def test_keys_do_nothing_where_a_person_writes(taught: Daemon, visit: Visit):
     drop(here.page, MAIL[4].raw)
     here.page.get_by_label("Source of the message").press("s")
     here.page.get_by_label("Source of the message").press("h")
-    expect(here.page.locator(".moved")).to_have_count(0)
+    expect(here.page.locator(".moved .was")).to_have_count(0)
     expect(here.page.get_by_label("Source of the message")).to_have_value("sh")
 
 
@@ -122,7 +130,7 @@ def test_who_may_only_check_is_told_so(taught: Daemon, visit: Visit):
     expect(here.page.get_by_role("button", name="This is spam")).to_be_disabled()
     expect(here.page.locator(".teach")).to_contain_text("to teach takes scope learn")
     here.page.keyboard.press("s")
-    expect(here.page.locator(".moved")).to_have_count(0)
+    expect(here.page.locator(".moved .was")).to_have_count(0)
     here.require_accessible()
 
 
@@ -155,7 +163,7 @@ def test_an_mbox_is_a_table_of_verdicts_and_each_can_be_opened(taught: Daemon, v
     )  # fmt: skip
     rows = here.page.locator("#several tbody tr")
     expect(rows).to_have_count(4)
-    expect(here.page.locator("#several .notice")).to_have_text("bill.pdf: bill.pdf is a PDF, not mail.")
+    expect(here.page.locator("#several .notice")).to_have_text("bill.pdf: This is a PDF, not mail.")
     here.require_accessible()
     for i, name in enumerate(["old.mbox:1", "old.mbox:2", "old.mbox:3", "one.eml"]):
         here.page.get_by_role("button", name=name).click()
@@ -169,7 +177,7 @@ def test_an_mbox_of_one_message_is_opened(taught: Daemon, visit: Visit):
     here = visit(taught)
     drop(here.page, mbox(MAIL[10:11]), "one.mbox")
     here.page.keyboard.press("s")
-    expect(here.page.locator(".moved")).to_be_visible()
+    expect(here.page.locator(".moved .was")).to_be_visible()
     with Filter.open(taught.home) as filter_:
         assert filter_.journal.label_of(bytes.fromhex(filter_.check(MAIL[10].raw.rstrip() + b"\n").digest)) == "spam"
 
@@ -216,3 +224,41 @@ def test_the_marker_moves_unless_a_person_wants_no_motion(taught: Daemon, visit:
         here.page.wait_for_function(AT_REST)
         assert now.get_attribute("x") != here.page.locator('[data-marker="before"]').get_attribute("x")
     assert (here.page.evaluate("window.moves") > 4) == (motion == "no-preference")
+
+
+@pytest.mark.parametrize(("width", "raw"), [(1280, MAIL[12].raw), (390, MAIL[13].raw)], ids=["wide", "phone"])
+def test_nothing_jumps_when_an_answer_comes(taught: Daemon, visit: Visit, width: int, raw: bytes):
+    here = visit(taught, viewport={"width": width, "height": 900})
+    here.page.evaluate(COUNT_SHIFTS)
+    drop(here.page, raw)
+    here.page.evaluate("document.querySelector('[data-key=s]').click()")  # by no person: what moves then counts
+    expect(here.page.locator(".moved .was")).to_be_visible()
+    here.page.wait_for_function(AT_REST)
+    assert here.page.evaluate("window.shifted") < 0.1  # the bound below which a page is said to be stable
+
+
+def test_what_the_script_asks_for_is_refused_where_it_cannot_be(taught: Daemon):
+    client = Client(taught.port, issue(taught.home, "check"))
+    for before in ("nan", "2", "x"):
+        assert client.post(f"/check/explained?before={before}", MAIL[0].raw).status == 422
+    assert client.post("/check/explained?before=0.1&before=0.9&before=0.9", MAIL[0].raw).status == 200
+    head = b'--x\r\nContent-Disposition: form-data; name="mail"; filename="a.eml"\r\n\r\nSubject: x\n\n\r\n--x--\r\n'
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert client.ask("POST", "/check/message?index=0", head, form).body == b"Subject: x\n\n"
+    answer = client.ask("POST", "/check/message?index=1", head, form)
+    assert (answer.status, answer.problem) == (422, "There are not so many messages in these files.")
+    assert Client(taught.port).post("/check/explained", MAIL[0].raw).status == 401
+
+
+def test_more_than_two_labels_have_their_buttons_and_keys(lessons: Path, tmp_path: Path, visit: Visit):
+    home = Path(shutil.copytree(lessons, tmp_path / "home"))
+    config = 'labels = ["ham", "spam", "shop"]\n[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\n'
+    with serving(home, config) as daemon:
+        here = visit(daemon)
+        drop(here.page, MAIL[0].raw)
+        here.page.keyboard.press("o")  # its first two letters are taken
+        expect(here.page.get_by_role("button", name="This is shop")).to_have_attribute("aria-pressed", "true")
+        expect(here.page.locator("#spoken")).to_contain_text("Learned that it is shop")
+        here.require_accessible()
+        here.page.keyboard.press("u")
+        expect(here.page.locator('.teach [aria-pressed="true"]')).to_have_count(0)

@@ -128,3 +128,8 @@ def test_what_cannot_be_read_is_said_in_its_place(lessons: Path, tmp_path: Path,
         here = visit(daemon, "/health")
         expect(here.page.get_by_role("alert")).to_contain_text("history.sqlite cannot be opened: Is a directory")
         expect(here.page.get_by_role("img", name="What more lessons bring")).to_be_visible()
+        (home / "journal.sqlite").replace(home / "moved")
+        (home / "journal.sqlite").write_text("no journal")
+        here.page.reload()
+        expect(here.page.locator("#state")).to_contain_text("Mail is not being checked as it should: ")
+        expect(here.page.locator("#state")).to_contain_text("is not a Priory journal")

@@ -105,7 +105,7 @@ def test_what_is_no_mail_is_passed_over_with_the_reason(api: Client):
     said = sent(api, "/v1/check", *files).json
     assert [each["source"] for each in said["messages"]] == ["../<b>.eml"]
     assert [tuple(each.values()) for each in said["passed_over"]] == [
-        ("bill.pdf", "bill.pdf is a PDF, not mail."),
+        ("bill.pdf", "This is a PDF, not mail."),
         ("nothing", "This is empty."),
         ("all.tar.gz", "This is an archive; unpack it, and send what is in it."),
         ("large.eml", f"The message has more than {MOST_BYTES} bytes."),
@@ -205,6 +205,13 @@ def test_no_more_uploads_lie_on_the_disk_than_may(api: Client):
         while answer.status == 503:
             answer = sent(api, "/v1/check", ("x.eml", b"Subject: x\n\n"))
         assert answer.status == 200
+
+
+def test_an_upload_that_is_refused_leaves_its_place_to_others(api: Client):
+    for _ in range(2 * MOST_UPLOADS):
+        assert sent(api, "/v1/learn?label=nonsense", ("x.eml", b"Subject: x\n\n")).status == 422
+        assert api.ask("POST", "/v1/learn?label=ham", b"--nonsense", FORM).status == 400
+    assert sent(api, "/v1/learn?label=ham", ("x.eml", b"Subject: x\n\n")).status == 200
 
 
 def test_what_was_done_before_an_error_is_said(capfd: pytest.CaptureFixture[str]):

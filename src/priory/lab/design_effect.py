@@ -46,7 +46,7 @@ def design_effect(values: NDArray[Any], groups: NDArray[np.int64] | None) -> flo
     if groups is None or n < 2:
         return 1.0
     codes, sizes = _coded(groups)
-    residuals = _scaled(values - values.mean())
+    residuals = _small(values - values.mean())
     squares = residuals**2
     total = float(squares.sum())
     n_unlike = total**2 / float((squares**2).sum()) if total else 0.0
@@ -60,10 +60,13 @@ def design_effect(values: NDArray[Any], groups: NDArray[np.int64] | None) -> flo
     return max(1.0, (n_unlike * seen + supposed * as_a_whole) / (n_unlike + supposed))
 
 
-def _scaled(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return residuals below 1, by a power of two, which changes no digit: the squares of large costs have no end."""
-    _, exponent = np.frexp(np.abs(residuals).max())
-    return np.asarray(np.ldexp(residuals, -exponent))
+def _small(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values over the power of two near the largest, so that none is too large to be squared twice.
+
+    The effect is the same, to the last digit.
+    """
+    _, power = np.frexp(np.abs(residuals).max())
+    return np.asarray(np.ldexp(residuals, -power))
 
 
 def n_groups(groups: NDArray[np.int64] | None, n: int) -> int:

@@ -86,7 +86,7 @@ def judged(filter_: Filter) -> Judgement:
         len(seen),
         log_loss(seen),
         brier(seen),
-        [_calibration(seen, code) for code in range(seen.n_classes)],
+        [calibration_of(seen, code) for code in range(seen.n_classes)],
         [
             Worn(window, since, until, log_loss(seen.take(slice(window.begin, window.end))))
             for window, since, until in zip(windows, times[::2], times[1::2], strict=True)
@@ -99,6 +99,7 @@ def _said(at: float | None) -> str | None:
     return None if at is None else greenwich(at)
 
 
-def _calibration(seen: Predictions, code: int) -> Calibration:
+def calibration_of(seen: Predictions, code: int) -> Calibration:
+    """Return whether the probabilities of a label mean what they say."""
     error = calibration_error(seen, code, _N_BINS, n_resamples=0).estimate
     return Calibration(seen.classes[code], error, reliability(seen, code, _N_BINS))

@@ -69,7 +69,7 @@ class PassedOver(Answer):
     """What was no message that can be taken."""
 
     source: str = Field(examples=["bill.pdf"])
-    reason: str = Field(examples=["bill.pdf is a PDF, not mail."])
+    reason: str = Field(examples=["This is a PDF, not mail."])
 
 
 class _Several(Answer):

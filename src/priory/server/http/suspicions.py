@@ -26,13 +26,12 @@ class Judged:
     def of(cls, filter_: Filter) -> "Judged":
         """Judge all lessons by what was predicted of each before it was learned."""
         from priory.lab.error import LabError  # noqa: PLC0415 - the daemon is ready before the workbench is loaded
-        from priory.lab.predictions import Predictions  # noqa: PLC0415
+        from priory.lab.prequential import predictions_of  # noqa: PLC0415
         from priory.lab.suspects import suspects  # noqa: PLC0415
 
         said = filter_.predicted()
-        names = tuple(map(str, said.changes.tolist()))
         try:
-            found = suspects(Predictions(filter_.options.labels, said.labels, said.log_probabilities, names))
+            found = suspects(predictions_of(said, filter_.options.labels))
         except LabError as error:
             nothing = np.empty(0, np.int64)
             return cls(nothing, np.empty(0), nothing, f"{error}.")

@@ -156,7 +156,7 @@ function table(messages, open) {
   box.ariaLabel = "Messages";
   const rows = document.createElement("tbody");
   const head = document.createElement("thead");
-  head.append(line("th", ["Said", "Probability", "Subject", "Sender", "Message"]));
+  head.append(line("th", ["Said", "Probability", "Subject", "Sender", "File"]));
   const more = document.createElement("button");
   more.className = "button small";
   const add = () => {
@@ -180,9 +180,10 @@ function rowOf(message, index, open) {
   const button = document.createElement("button");
   button.className = "link";
   button.type = "button";
-  button.textContent = message.source;
+  button.textContent = message.subject || "(no subject)";
+  button.ariaLabel = `${button.textContent}, ${message.source}`;
   const probability = `${message.about} ${message.probability.toFixed(4)}`;
-  const row = line("td", [chip, probability, message.subject || "(no subject)", message.sender, button]);
+  const row = line("td", [chip, probability, button, message.sender, message.source]);
   button.addEventListener("click", () => open(index, row));
   return row;
 }

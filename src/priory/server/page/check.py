@@ -13,6 +13,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
+from pydantic import Field
 
 from priory.corpus import CorpusError
 from priory.corpus.looks import refuse_foreign
@@ -28,7 +29,7 @@ from priory.server.page.visiting import visiting
 from priory.verdict import Verdict, digits
 
 _UNDO: Final = "u"
-_Before = Annotated[list[float], Query(description="The probability of each label before.")]
+_Before = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Query()]  # the probability of each label before
 
 
 def check_page(daemon: Daemon, filters: Filters) -> APIRouter:
@@ -166,7 +167,7 @@ def _explained(raw: bytes, was: dict[str, float], visit: Visit, filter_: Filter)
 
 def _moved(verdict: Verdict, before: float | None) -> Html:
     if before is None:
-        return Html()
+        return element("p", class_="moved")  # the room that it takes after a lesson
     return element(
         "p",
         f"{verdict.about}: ",

@@ -16,6 +16,7 @@ from priory.server.page.marks import Dot, Dots, Line, Mark, Rule
 from priory.server.page.plot import Plot, Table
 
 _PROBABILITIES: Final = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)  # of ticks
+_LEAST, _MOST_DECADES = 1e-200, 6  # of the axis of costs
 _N_ROWS: Final = 12  # of the table beside a curve
 
 
@@ -72,7 +73,8 @@ def _cost(judged: Judged) -> Plot:
     at = thresholds(then.costs)
     costs = curve.cost_per_example
     points = [(_log_odds(float(p)), float(cost)) for p, cost in zip(curve.thresholds, costs, strict=True)]
-    positive = [float(each) for each in (*costs, then.cost.estimate) if each > 0] or [1.0]
+    dearest = max(float(costs.max()), then.cost.estimate, _LEAST)
+    cheapest = min(float(each) for each in (*costs, then.cost.estimate, dearest) if each > 0)
     marks: list[Mark] = [
         Line(f"one threshold, no {UNSURE}", "first", points, steps=True),
         Dots("where these costs put it", "first", [Dot(_log_odds(curve.implied), curve.implied_cost)], "cost-implied"),
@@ -93,7 +95,7 @@ def _cost(judged: Judged) -> Plot:
             _log_odds(_PROBABILITIES[-1]),
             tuple((_log_odds(p), number(p)) for p in _PROBABILITIES),
         ),
-        logarithmic("cost", min(positive), max(positive)),
+        logarithmic("cost", max(cheapest, dearest / 10**_MOST_DECADES), dearest, lambda cost: f"{cost:g}"),
         marks,
         Table(
             ("threshold", "cost"),

@@ -111,7 +111,7 @@ def _changes(page: TurnedPage, costs: Costs) -> Html:
     if not page.total:
         return together(title, element("p", "No lesson of yours would be judged otherwise.", class_="empty", id="none"))
     kinds = [element("li", _kind(*kind, n)) for kind, n in page.kinds.items()]
-    names = ("learned", "taught as", "from", "probability", "says now", "would say")
+    names = ("taught as", "says now", "would say", "probability", "from", "learned")
     head = element("tr", *(element("th", name, scope="col") for name in names))
     table = element(
         "table",
@@ -147,7 +147,7 @@ def _fields(costs: Costs) -> list[tuple[str, str]]:
 def _kind(label: str, was: str, becomes: str, n: int) -> Html:
     return together(
         element("strong", f"{n:,} {label}"),
-        f" {was} → {becomes}",
+        f": {was} → {becomes}",
         element("span", _worth(label, was, becomes), class_="quiet"),
     )
 
@@ -164,18 +164,15 @@ def _row(each: Turned) -> Html:
     lesson = each.lesson
     at = datetime.fromtimestamp(lesson.time, UTC)
     label = lesson.label
+    kind = "right" if each.becomes == label else "neither" if each.becomes == UNSURE else "wrong"
     return element(
         "tr",
-        element("td", element("time", f"{at:%Y-%m-%d %H:%M}", datetime=at.isoformat(timespec="seconds"))),
         element("td", label),
-        element("td", lesson.sender or "nobody", element("span", lesson.source, class_="quiet source")),
-        element("td", *_probability(each), class_="number"),
         element("td", each.was),
-        element(
-            "td",
-            each.becomes,
-            class_="right" if each.becomes == label else "neither" if each.becomes == UNSURE else "wrong",
-        ),
+        element("td", each.becomes, class_=kind),
+        element("td", *_probability(each), class_="number"),
+        element("td", lesson.sender or "nobody", element("span", lesson.source, class_="quiet source")),
+        element("td", element("time", f"{at:%Y-%m-%d %H:%M}", datetime=at.isoformat(timespec="seconds"))),
     )
 
 

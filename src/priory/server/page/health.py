@@ -63,7 +63,7 @@ def _live(name: str, *parts: str) -> Html:
 
 def _state(daemon: Daemon) -> Html:
     trouble = daemon.trouble()
-    said = f"Mail is not being checked as it should: {trouble}." if trouble else "Mail is being checked."
+    said = f"Mail is not being checked as it should: {trouble.rstrip('.')}." if trouble else "Mail is being checked."
     figures = {
         "workers ready": f"{daemon.workers_ready} of {daemon.serving.workers}",
         "running since": _time(daemon.started),

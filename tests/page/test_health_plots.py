@@ -1,0 +1,66 @@
+"""The plots of the Health view, for whatever was counted and predicted."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from priory.decision import UNSURE, Costs
+from priory.lab.measures import brier, log_loss
+from priory.lab.predictions import Predictions
+from priory.lab.prequential import by_doubling
+from priory.lab.report.drift import drift
+from priory.server.counted import CHECK_TIMES, know, scoreboard
+from priory.server.http.judgement import Judgement, Worn, calibration_of
+from priory.server.page.lately import SPANS, Lately, messages_plot, times_plot, verdicts, ways_table
+from priory.server.page.trusted import trust_plots
+from priory.server.recording import Recording
+
+TWO, THREE = ("ham", "spam"), ("ham", "newsletter", "<b>spam</b>")
+
+
+def judgement(labels: tuple[str, ...], n: int, *, sure: bool) -> Judgement:
+    random = np.random.default_rng(n)
+    truth = random.integers(0, len(labels), n)
+    shares = np.eye(len(labels))[truth] if sure else random.dirichlet(np.ones(len(labels)), n)
+    seen = Predictions.of(labels, [labels[code] for code in truth], shares)
+    costs = Costs(labels, tuple(tuple(float(i != j) for j in range(len(labels))) for i in range(len(labels))), 0.2)
+    windows = drift(seen, costs)
+    return Judgement(
+        labels,
+        n,
+        log_loss(seen),
+        brier(seen),
+        [calibration_of(seen, code) for code in range(len(labels))],
+        [Worn(each, None, 1e9, log_loss(seen.take(slice(each.begin, each.end)))) for each in windows],
+        by_doubling(seen),
+    )
+
+
+@pytest.mark.parametrize("labels", [TWO, THREE])
+@pytest.mark.parametrize("n", [25, 26, 49, 50, 99, 101, 2000])
+@pytest.mark.parametrize("sure", [True, False])
+def test_all_that_is_known_is_drawn_however_little_it_is(labels: tuple[str, ...], n: int, sure: bool):
+    made = [plot.drawn() for plot in trust_plots(judgement(labels, n, sure=sure))]
+    assert len(made) == {2: 5, 3: 9}[len(labels)]
+    assert not any("nan" in each.lower() or "<b>" in each for each in made)
+
+
+@pytest.mark.parametrize("span", SPANS)
+def test_what_is_drawn_is_what_was_counted(tmp_path: Path, span: str):
+    board = scoreboard()
+    know(board, [*TWO, "once"])
+    tally = board.tally(board.take())
+    for i, name in enumerate((*TWO, UNSURE, "once")):
+        tally.add(("checked", "milter", name), i + 1)
+    tally.time(CHECK_TIMES["milter"], 0.0004)
+    lately = Lately.of(Recording(tmp_path, board, 1.0), span)
+    assert verdicts(lately.all) == {"ham": 1, "spam": 2, UNSURE: 3, "once": 4}
+    plot = messages_plot(lately, TWO)
+    assert [mark.name for mark in plot.marks] == ["ham", "spam", UNSURE, "once"]
+    (row,) = plot.table.rows
+    assert row[1:] == ["1", "2", "3", "4", "10"]
+    assert plot.x.low <= min(lately.steps) < plot.x.high
+    assert "0.38 ms" in ways_table(lately, TWO)
+    assert times_plot(lately).table.rows[0][1] == "1"
+    assert lately.end - lately.begin <= SPANS[span] + 2 * lately.step
