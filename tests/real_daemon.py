@@ -33,6 +33,16 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+@contextmanager
+def paused(process: int) -> Iterator[None]:
+    """Have a process do nothing for a while, however that ends."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
 def opened(process: int, kind: str) -> list[str]:
     """Return what a process has open of a kind, such as `socket:[inode]`; it may close some meanwhile."""
     found = []

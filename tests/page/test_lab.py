@@ -12,8 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from priory.filter import Filter
 from priory.server.evaluation.runs import Runs
+from priory.server.evaluation.words import words
 from real_browser import Watched
-from real_daemon import Daemon, is_running, serving
+from real_daemon import Daemon, is_running, paused, serving
 
 Visit = Callable[..., Watched]
 CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
@@ -158,11 +159,10 @@ def test_a_comparison_is_stopped_and_started_again_by_keyboard_alone(daemon: Dae
     stop = under_way(page).get_by_role("button", name="Stop")
     expect(stop).to_be_enabled()
     first = process(daemon)
-    os.kill(first, signal.SIGSTOP)
-    stop.focus()
-    page.keyboard.press("Enter")
-    expect(under_way(page).get_by_role("button", name="Stopping …")).to_be_disabled()
-    os.kill(first, signal.SIGCONT)
+    with paused(first):
+        stop.focus()
+        page.keyboard.press("Enter")
+        expect(under_way(page).get_by_role("button", name="Stopping …")).to_be_disabled()
     expect(results(page)).to_contain_text("It was stopped.", timeout=PATIENCE_MS)
     expect(results(page)).to_contain_text("all 13 models · 5 parts, stratified · the choosing, too")
     here.require_accessible()
@@ -172,7 +172,6 @@ def test_a_comparison_is_stopped_and_started_again_by_keyboard_alone(daemon: Dae
     expect(under_way(page).get_by_role("heading")).to_have_text("Comparing 13 models")
     second = process(daemon)
     assert first != second
-    os.kill(second, signal.SIGSTOP)
     stop.focus()
     os.kill(second, signal.SIGKILL)  # it ends while somebody is about to stop it
     expect(results(page)).to_have_count(2, timeout=PATIENCE_MS)
@@ -188,12 +187,13 @@ def test_who_watches_goes_on_through_a_reload_of_the_daemon(daemon: Daemon, visi
     compare(page)
     expect(page.locator("#far")).to_contain_text("Judging", timeout=PATIENCE_MS)
     running = process(daemon)
-    os.kill(running, signal.SIGSTOP)
-    said = page.locator("#far").inner_text()
-    with page.expect_request("**/events"):  # the browser comes back by itself
-        daemon.reload()
-    expect(page.locator("#far")).to_have_text(said)
-    os.kill(running, signal.SIGCONT)
+    with paused(running):
+        (run,) = Runs(daemon.home, None).all()
+        said = words(run.progress)
+        expect(page.locator("#far")).to_have_text(said, timeout=PATIENCE_MS)
+        with page.expect_request("**/events", timeout=PATIENCE_MS):  # the browser comes back by itself
+            daemon.reload()
+        expect(page.locator("#far")).to_have_text(said)
     expect(page.locator("#far")).not_to_have_text(said, timeout=PATIENCE_MS)
     assert is_running(running)
     under_way(page).get_by_role("button", name="Stop").click()

@@ -18,7 +18,7 @@ from priory.filter import Filter
 from priory.server.evaluation.run import Asked, Outcome, RunFiles
 from priory.server.evaluation.runs import MOST_KEPT, Runs
 from priory.server.tokens import issue
-from real_daemon import Daemon, connected, is_running, received, serving
+from real_daemon import Daemon, connected, is_running, paused, received, serving
 
 CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\n'
 QUICK = {"models": ["filter", "bernoulli"], "folds": 2}
@@ -121,16 +121,11 @@ def test_a_comparison_is_followed_to_its_report(lab: Lab):
 
 def test_one_is_under_way_at_a_time_and_can_be_stopped(lab: Lab):
     id_ = lab.begun(**LONG)
-    os.kill(lab.process, signal.SIGSTOP)
-    busy = lab.start(**QUICK)
-    assert busy.status == 409
-    assert busy.problem == "A comparison is under way; wait for its end, or stop it."
-    assert busy.headers["Location"] == f"/v1/evaluate/{id_}"
-    assert "there is a report when it is done" in lab.client.get(f"/v1/evaluate/{id_}/report").problem
-    stopping = lab.stop(id_)
-    assert (stopping.status, stopping.json["state"]) == (202, "stopping")
     process = lab.process
-    os.kill(process, signal.SIGCONT)
+    with paused(process):
+        require_busy(lab, id_)
+        stopping = lab.stop(id_)
+        assert (stopping.status, stopping.json["state"]) == (202, "stopping")
     events = lab.events(id_)
     assert events[-1][1:] == ("end", lab.get(id_))
     ended = lab.get(id_)
@@ -140,6 +135,14 @@ def test_one_is_under_way_at_a_time_and_can_be_stopped(lab: Lab):
     assert "There is no report. It was stopped." in lab.client.get(f"/v1/evaluate/{id_}/report.json").problem
     lab.daemon.wait_until(lambda: not is_running(process))
     assert lab.stop(id_).status == 204
+
+
+def require_busy(lab: Lab, id_: str) -> None:
+    busy = lab.start(**QUICK)
+    assert busy.status == 409
+    assert busy.problem == "A comparison is under way; wait for its end, or stop it."
+    assert busy.headers["Location"] == f"/v1/evaluate/{id_}"
+    assert "there is a report when it is done" in lab.client.get(f"/v1/evaluate/{id_}/report").problem
 
 
 def test_one_that_is_killed_is_shown_as_such(lab: Lab):
@@ -192,15 +195,14 @@ def test_a_comparison_outlives_a_reload_and_who_follows_it_goes_on(lab: Lab):
         stream = follower.recv(10_000)
         while b"event: " not in stream:
             stream += follower.recv(10_000)
-        os.kill(process, signal.SIGSTOP)
-        lab.daemon.reload()
-        [*_, (last, kind, _)] = parsed(stream + received(follower))  # which ends, as that process leaves
-    assert kind == "progress"
-    assert is_running(process)
-    assert lab.get(id_)["state"] == "running"
-    assert lab.start(**QUICK).status == 409
-    assert lab.stop(id_).status == 202
-    os.kill(process, signal.SIGCONT)
+        with paused(process):
+            lab.daemon.reload()
+            [*_, (last, kind, _)] = parsed(stream + received(follower))  # which ends, as that process leaves
+            assert kind == "progress"
+            assert is_running(process)
+            assert lab.get(id_)["state"] == "running"
+            assert lab.start(**QUICK).status == 409
+            assert lab.stop(id_).status == 202
     events = lab.events(id_, last)
     assert events[-1][1] == "end"
     assert last not in [number for number, _, _ in events]
