@@ -53,8 +53,11 @@ def cookie_name(headers: Headers, url: str) -> str:
 
     >>> cookie_name(Headers({"host": "[::1]:7358"}), ""), cookie_name(Headers({}), "https://priory.example")
     ('priory_7358', '__Host-priory')
+    >>> cookie_name(Headers({"host": "localhost"}), "")
+    'priory_80'
     """
-    return "__Host-priory" if url else f"priory_{headers.get('host', '').rpartition(':')[2].strip(']') or 80}"
+    port = re.search(r":(\d+)$", headers.get("host", ""), re.ASCII)
+    return "__Host-priory" if url else f"priory_{port[1] if port else 80}"
 
 
 def _without_port(host: str) -> str:
