@@ -41,11 +41,14 @@ def is_from_our_page(headers: Headers, url: str) -> bool:
     >>> here = {"host": "localhost:7358", "origin": "http://localhost:7358"}
     >>> is_from_our_page(Headers(here), ""), is_from_our_page(Headers(here | {"origin": "https://evil.example"}), "")
     (True, False)
+    >>> there = {"host": "priory.example", "origin": "http://priory.example"}  # whoever is between could have sent it
+    >>> is_from_our_page(Headers(there), "https://priory.example")
+    False
     """
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site") == "same-origin"
-    return origin in {f"http://{headers.get('host', '')}", url} - {""}
+    return origin in {f"http://{headers.get('host', '')}", url} - {"", url.replace("https:", "http:", 1)}
 
 
 def cookie_name(headers: Headers, url: str) -> str:
