@@ -57,7 +57,7 @@ def test_tokens_that_cannot_be_read_open_nothing_and_the_log_says_so(daemon: Dae
     kept = path_in(daemon.home).read_bytes()
     path_in(daemon.home).write_bytes(b"nonsense")
     answer = holder.get("/metrics")
-    assert (answer.status, answer.problem) == (503, "The tokens cannot be read; the log of the daemon says why.")
+    assert (answer.status, answer.problem) == (503, "The tokens cannot be used; the log of the daemon says why.")
     assert "tokens.json holds no tokens" in daemon.log
     assert Client(daemon.port).get("/healthz").status == 200
     path_in(daemon.home).write_bytes(kept)

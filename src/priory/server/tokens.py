@@ -30,7 +30,7 @@ PREFIX: Final = "priory_"  #: by which people, and programs that look for leaked
 PROGRAM, SESSION, ENTRY = "program", "session", "entry"  #: what a token is good for
 SESSION_S: Final = 7 * 24 * 3600
 ENTRY_S: Final = 60
-MOST_SESSIONS: Final = 20  #: that one token has open; the oldest makes room
+MOST_SESSIONS: Final = 20  #: that one token has open, or all entries together; the oldest makes room
 _N_BYTES: Final = 32
 
 
@@ -80,10 +80,7 @@ def issue_entry(home: Path) -> str:
 def open_session(home: Path, token: Token) -> str:
     """Return a session for who has a token: what its cookie says."""
     with _changing(home) as tokens:
-        theirs = [each for each in tokens if each.use == SESSION and each.opened_with == token.id]
-        for oldest in theirs[: max(0, len(theirs) - MOST_SESSIONS + 1)]:
-            tokens.remove(oldest)
-        return _added(tokens, token.scope, token.name, SESSION, SESSION_S, token.id)
+        return _opened(tokens, token, token.id)
 
 
 def enter(home: Path, secret: str) -> str | None:
@@ -93,7 +90,14 @@ def enter(home: Path, secret: str) -> str | None:
         if entry is None:
             return None
         tokens.remove(entry)
-        return _added(tokens, entry.scope, entry.name, SESSION, SESSION_S)
+        return _opened(tokens, entry)
+
+
+def _opened(tokens: list[Token], with_: Token, id_: str = "") -> str:
+    theirs = [each for each in tokens if each.use == SESSION and each.opened_with == id_]
+    for oldest in theirs[: max(0, len(theirs) - MOST_SESSIONS + 1)]:
+        tokens.remove(oldest)
+    return _added(tokens, with_.scope, with_.name, SESSION, SESSION_S, id_)
 
 
 def _added(  # noqa: PLR0913, PLR0917 - what a token is
@@ -121,7 +125,8 @@ def revoke(home: Path, id_: str) -> bool:
     """Have a token, and the sessions opened with it, open nothing any more; tell whether there was one of this name."""
     with _changing(home) as tokens:
         is_known = any(each.id == id_ for each in tokens)
-        tokens[:] = [each for each in tokens if id_ not in {each.id, each.opened_with}]
+        if is_known:  # what was not opened with a token is opened with "", which is the name of none
+            tokens[:] = [each for each in tokens if id_ not in {each.id, each.opened_with}]
     return is_known
 
 

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from priory.journal.replacing import private
+
 State = Literal["running", "stopping", "finished", "failed", "stopped", "killed"]
 
 
@@ -106,7 +108,8 @@ class RunFiles:
     def write(self, path: Path, content: bytes) -> None:
         """Write one of the files."""
         beside = path.with_name(f"{path.name}.new")
-        beside.write_bytes(content)
+        with open(beside, "wb", opener=private) as file:
+            file.write(content)
         beside.replace(path)
 
     def read(self, *, is_held: bool) -> Run | None:

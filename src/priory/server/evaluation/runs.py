@@ -42,7 +42,8 @@ class Runs:
 
     def start(self, asked: Asked, options: Options) -> Run:
         """Begin a comparison. Raises BusyError."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._folder.parent, self._folder):  # what is in them is about someone's mail
+            folder.mkdir(mode=0o700, exist_ok=True)
         lock = self._taken()
         try:
             files = RunFiles(self._folder / secrets.token_hex(8))

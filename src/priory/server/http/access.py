@@ -20,11 +20,10 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from priory.server.connection import log_error
 from priory.server.http import forms
 from priory.server.http.limits import Rates
 from priory.server.http.names import cookie_name, is_from_our_page
-from priory.server.http.problems import refused, wants_page
+from priory.server.http.problems import no_tokens, refused, wants_page
 from priory.server.tokens import PROGRAM, SESSION, Token, TokenError, Tokens
 
 HEALTH: Final = "/healthz"  #: for who looks whether the daemon is well, and knows nothing else
@@ -61,8 +60,7 @@ class Guard:
             if answer is None:
                 answer, receive = await self._as_person(scope, headers, receive)
         except TokenError as error:
-            log_error(error)
-            answer = refused(scope, 503, "The tokens cannot be read; the log of the daemon says why.")
+            answer = no_tokens(scope, error)
         await answer(scope, receive, send)
 
     def _as_program(self, scope: Scope, headers: Headers) -> ASGIApp:
@@ -96,7 +94,7 @@ class Guard:
         return self._let_in(scope, token), receive
 
     def _let_in(self, scope: Scope, token: Token) -> ASGIApp:
-        if wait_s := self._rates.wait(token.id):
+        if wait_s := self._rates.wait(token.opened_with or token.id):  # or to log in again would be to ask anew
             often = "This token is used too often; Retry-After says when it may be again."
             return refused(scope, 429, often, {"Retry-After": str(wait_s)})
         scope["priory.token"] = token

@@ -41,11 +41,14 @@ def is_from_our_page(headers: Headers, url: str) -> bool:
     >>> here = {"host": "localhost:7358", "origin": "http://localhost:7358"}
     >>> is_from_our_page(Headers(here), ""), is_from_our_page(Headers(here | {"origin": "https://evil.example"}), "")
     (True, False)
+    >>> there = {"host": "priory.example", "origin": "http://priory.example"}  # whoever is between could have sent it
+    >>> is_from_our_page(Headers(there), "https://priory.example")
+    False
     """
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site") == "same-origin"
-    return origin in {f"http://{headers.get('host', '')}", url} - {""}
+    return origin in {f"http://{headers.get('host', '')}", url} - {"", url.replace("https:", "http:", 1)}
 
 
 def cookie_name(headers: Headers, url: str) -> str:
@@ -53,8 +56,11 @@ def cookie_name(headers: Headers, url: str) -> str:
 
     >>> cookie_name(Headers({"host": "[::1]:7358"}), ""), cookie_name(Headers({}), "https://priory.example")
     ('priory_7358', '__Host-priory')
+    >>> cookie_name(Headers({"host": "localhost"}), "")
+    'priory_80'
     """
-    return "__Host-priory" if url else f"priory_{headers.get('host', '').rpartition(':')[2].strip(']') or 80}"
+    port = re.search(r":(\d+)$", headers.get("host", ""), re.ASCII)
+    return "__Host-priory" if url else f"priory_{port[1] if port else 80}"
 
 
 def _without_port(host: str) -> str:

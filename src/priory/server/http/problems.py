@@ -18,6 +18,7 @@ from starlette.types import Scope
 from priory.journal import JournalBusyError, JournalError, SelectionError
 from priory.server.connection import log_error
 from priory.server.page.shell import Visit, error_page
+from priory.server.tokens import TokenError
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MEANINGS: Final = {
@@ -87,6 +88,7 @@ def tell_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(SelectionError, _unselectable)
     app.add_exception_handler(JournalError, _unreadable)
+    app.add_exception_handler(TokenError, _locked)
     app.add_exception_handler(Exception, _failed)
 
 
@@ -123,6 +125,17 @@ async def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, JournalError)
     log_error(error)
     return refused(request.scope, 503, str(error))
+
+
+async def _locked(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TokenError)
+    return no_tokens(request.scope, error)
+
+
+def no_tokens(scope: Scope, error: TokenError) -> Response:
+    """Return the answer to who cannot be let in, or out, as nobody can."""
+    log_error(error)
+    return refused(scope, 503, "The tokens cannot be used; the log of the daemon says why.")
 
 
 async def _failed(request: Request, _error: Exception) -> Response:

@@ -22,7 +22,8 @@ from priory.server.log import log
 from priory.server.recording import Recording
 from priory.server.worker import RETIRE
 
-#: At a time; more are hung up on, and no more are taken at once: asyncio without descriptors fills the log.
+#: At a time, with those who have gone and left work behind; more are hung up on, and no more are taken at once:
+#: asyncio without descriptors fills the log.
 MOST_CLIENTS: Final = 100
 
 
@@ -58,14 +59,30 @@ async def _serve(server: uvicorn.Server, filters: Filters, recording: Recording,
 
 
 def _connection(timeout: float) -> type[asyncio.Protocol]:
-    """Return what answers one client, who is let go if no request has come in time: uvicorn would wait for ever."""
+    """Return what answers one client, who is let go if no request has come in time, or they do not take the answer.
+
+    Uvicorn would wait for ever.
+    """
 
     class Connection(H11Protocol):
+        _let_go: asyncio.TimerHandle | None = None  # while the answer waits to be taken
+
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            if len(self.connections) > MOST_CLIENTS:
+            if max(len(self.connections), len(self.tasks)) > MOST_CLIENTS:
                 transport.abort()
-            asyncio.get_running_loop().call_later(timeout, self._let_go_if_silent)
+            self.loop.call_later(timeout, self._let_go_if_silent)
+
+        def pause_writing(self) -> None:
+            """Wait for the client to take some of the answer."""
+            super().pause_writing()
+            self._let_go = self.loop.call_later(timeout, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            """Go on, as they have."""
+            if self._let_go is not None:
+                self._let_go.cancel()
+            super().resume_writing()
 
         def send_400_response(self, msg: str) -> None:
             """Say that this is no HTTP, as all other problems are said."""

@@ -1,6 +1,7 @@
 """The axes of plots: from values to places between 0 and 1, with ticks at round values."""
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
@@ -77,8 +78,11 @@ def logarithmic(title: str, low: float, high: float, text: Callable[[float], str
 
     >>> logarithmic("share", 0.004, 1, percent).ticks
     ((0.001, '0.1 %'), (0.01, '1 %'), (0.1, '10 %'), (1.0, '100 %'))
+    >>> logarithmic("cost", 5e-324, 1).low  # below, powers of ten are not what they seem, or nothing
+    1e-307
     """
-    first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
+    first = max(math.floor(math.log10(low) + 1e-9), sys.float_info.min_10_exp)
+    last = math.ceil(math.log10(high) - 1e-9)
     last = max(last, first + 1)
     every = max(1, math.ceil((last - first) / (_MOST_TICKS - 1)))
     ticks = tuple((float(f"1e{i}"), text(float(f"1e{i}"))) for i in range(first, last + 1, every))

@@ -1,5 +1,6 @@
 """The door to the page: in with a token or by an entry that `priory open` has made, and out again."""
 
+import asyncio
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -12,7 +13,7 @@ from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.page.shell import Visit, document
 from priory.server.page.visiting import visiting
-from priory.server.tokens import SESSION_S, Tokens, enter, open_session, revoke
+from priory.server.tokens import SESSION, SESSION_S, Tokens, enter, open_session, revoke
 
 _NOBODY: Final = Visit(None, "")
 _WRONG: Final = "There is no such token; it may have been revoked. Was all of it copied?"
@@ -38,11 +39,11 @@ def login_routes(daemon: Daemon) -> APIRouter:
             log("login refused")
             return _login(there, _WRONG, 401)
         log("login", token=token.id)
-        return _let_in(request, open_session(daemon.home, token), there)
+        return _let_in(request, await asyncio.to_thread(open_session, daemon.home, token), there)
 
     @router.get("/enter")
     async def entered(request: Request, key: str = "") -> Response:
-        session = enter(daemon.home, key)
+        session = await asyncio.to_thread(enter, daemon.home, key)
         if session is None:
             return _login("/", _USED, 401)
         log("login", by="priory open")
@@ -50,8 +51,8 @@ def login_routes(daemon: Daemon) -> APIRouter:
 
     @router.post("/logout")
     async def logout(request: Request, visit: Annotated[Visit, visiting("check")]) -> Response:
-        if visit.token is not None:
-            revoke(daemon.home, visit.token.id)
+        if visit.token is not None and visit.token.use == SESSION:  # a program's token is not lost by that
+            await asyncio.to_thread(revoke, daemon.home, visit.token.id)
         answer = RedirectResponse("/login", 303)
         answer.delete_cookie(cookie_name(request.headers, url), path="/", secure=bool(url), samesite="strict")
         return answer

@@ -1,0 +1,85 @@
+"""Clients over HTTP that mean ill, or are broken: a real daemon serves all others as before."""
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from fcntl import LOCK_EX, flock
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from http_client import Client
+from priory.server.http.process import MOST_CLIENTS
+from priory.server.tokens import issue
+from real_daemon import PATIENCE_S, Daemon, received, serving, wait_until
+
+CONFIG = '[serve]\nworkers = 1\ntimeout = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
+FORM = {"Content-Type": "multipart/form-data; boundary=b"}
+LARGE = b"Subject: Lunch\n\n" + b"a" * 8_000_000
+
+
+@pytest.fixture(scope="module")
+def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("hostile") / "home"))
+    with serving(home, CONFIG) as running:
+        yield running
+
+
+def client(daemon: Daemon, scope: str = "check") -> Client:
+    return Client(daemon.port, issue(daemon.home, scope))
+
+
+def sent(client: Client, path: str, body: bytes = b"", kind: str = "") -> socket.socket:
+    """Send a request, and do not wait for the answer: of that, next to nothing finds room here."""
+    connection = socket.socket()
+    connection.settimeout(PATIENCE_S)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    connection.connect(("127.0.0.1", client.port))
+    fields = {"Host": "localhost", "Authorization": f"Bearer {client.token}", "Content-Type": kind}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    connection.sendall(f"POST {path} HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    return connection
+
+
+def is_held(port: int, by: int) -> bool:
+    """Tell whether the process behind a port has the connection to another open, as Linux lists them."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(line[1].endswith(f":{by:04X}") and line[2].endswith(f":{port:04X}") and line[9] != "0" for line in lines)
+
+
+def is_answered(daemon: Daemon) -> bool:
+    try:
+        return Client(daemon.port).get("/healthz").status == 200
+    except ConnectionError:
+        return False
+
+
+def test_who_does_not_take_the_answer_is_let_go(daemon: Daemon):
+    upload = b'--b\r\nContent-Disposition: form-data; name="m"; filename="m"\r\n\r\n' + LARGE + b"\r\n--b--\r\n"
+    assert client(daemon).ask("POST", "/check/message?index=0", upload, FORM).body == LARGE
+    with sent(client(daemon), "/check/message?index=0", upload, FORM["Content-Type"]) as lazy:
+        wait_until(lambda: not is_held(lazy.getsockname()[1], by=daemon.port))
+        assert len(received(lazy)) < len(LARGE)
+
+
+def test_work_that_clients_leave_behind_is_bounded(daemon: Daemon):
+    teacher = client(daemon, "learn")
+    turn = os.open(daemon.home, os.O_RDONLY)
+    try:
+        flock(turn, LOCK_EX)  # so whatever is to be forgotten waits
+        for i in range(MOST_CLIENTS + 20):
+            with sent(teacher, f"/v1/forget?digest={i:064x}") as hasty:
+                port = hasty.getsockname()[1]
+            wait_until(lambda port=port: not is_held(port, by=daemon.port))
+        assert not all(is_answered(daemon) for _ in range(20))
+    finally:
+        os.close(turn)
+    wait_until(lambda: is_answered(daemon))
+
+
+def test_costs_next_to_nothing_and_beyond_all_measure_are_shown(daemon: Daemon):
+    asking, prices = client(daemon), ("0", "5e-324", "1e-300", "1", "1e100")
+    addresses = (f"/costs?ham.spam={a}&spam.ham={b}&unsure={c}" for a, b, c in product(prices, repeat=3))
+    assert {asking.get(address).status for address in addresses} == {200}
