@@ -207,6 +207,13 @@ def test_no_more_uploads_lie_on_the_disk_than_may(api: Client):
         assert answer.status == 200
 
 
+def test_an_upload_that_is_refused_leaves_its_place_to_others(api: Client):
+    for _ in range(2 * MOST_UPLOADS):
+        assert sent(api, "/v1/learn?label=nonsense", ("x.eml", b"Subject: x\n\n")).status == 422
+        assert api.ask("POST", "/v1/learn?label=ham", b"--nonsense", FORM).status == 400
+    assert sent(api, "/v1/learn?label=ham", ("x.eml", b"Subject: x\n\n")).status == 200
+
+
 def test_what_was_done_before_an_error_is_said(capfd: pytest.CaptureFixture[str]):
     upload = Upload(Serving())
     answers: list[list[bytes]] = [[b'{"source":"a"}'], [b'{"source":"b"}', b'{"source":"c"}']]

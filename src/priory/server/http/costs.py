@@ -97,14 +97,14 @@ def _told(costs: Costs) -> Response:
 async def _in_force(daemon: Daemon, costs: Costs) -> None:
     """Have the daemon read its configuration again, unless it has these costs; return when nobody has others."""
     board, wanted = daemon.board, number_of(costs)
-    if board.total(COSTS) == wanted == number_of(daemon.options.costs):
-        return
+    is_ours = wanted == number_of(daemon.options.costs)
     n_failed = board.total(("reloads", "failed"))
-    if os.getppid() != daemon.master:
-        raise HTTPException(503, "The costs are written, but the daemon is stopping: they hold when it is started.")
-    os.kill(daemon.master, signal.SIGHUP)
+    if board.total(COSTS) != wanted:
+        if os.getppid() != daemon.master:
+            raise HTTPException(503, "The costs are written, but the daemon is stopping: they hold when it is started.")
+        os.kill(daemon.master, signal.SIGHUP)
     end = time.monotonic() + _PATIENCE_S
-    while not (board.total(COSTS) == wanted and daemon.retired.is_set()):
+    while not (board.total(COSTS) == wanted and (is_ours or daemon.retired.is_set())):
         if board.total(("reloads", "failed")) != n_failed:
             raise HTTPException(
                 503,

@@ -4,9 +4,9 @@ They are written to disk as they come, and read from there some at a time. So an
 message, and takes little memory; but not without bounds: it is as large, and takes as long, as some messages may.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any, Final
-from weakref import WeakSet
 
 from fastapi import HTTPException, Request
 from python_multipart.exceptions import FormParserError
@@ -99,22 +99,29 @@ class Upload:
 
 
 class Uploads:
-    """Those that lie on the disk; who has been answered, or has gone, holds none."""
+    """How many lie on the disk: each until its request is answered, refused or given up."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._all: WeakSet[Upload] = WeakSet()
+        self._n = 0
 
     async def received(self, request: Request) -> Upload:
         """Return the upload that a request carries."""
         if "content-encoding" in request.headers:
             raise HTTPException(415, "The files must be sent as they are, not compressed.")
-        if len(self._all) >= MOST_UPLOADS:
+        if self._n >= MOST_UPLOADS:
             raise HTTPException(503, "Others are sending files; try again in a while.", {"Retry-After": "5"})
         upload = Upload(self._serving)
-        self._all.add(upload)
+        answering = asyncio.current_task()
+        assert answering is not None
+        self._n += 1
+        answering.add_done_callback(lambda _: self._end(upload))
         await upload.receive(request)
         return upload
+
+    def _end(self, upload: Upload) -> None:
+        self._n -= 1
+        upload.close()
 
 
 def is_upload(request: Request) -> bool:

@@ -5,6 +5,7 @@ const STILL_MS = 700; // after which what has changed is spoken
 const form = document.getElementById("costs");
 const apply = document.getElementById("apply");
 const question = document.getElementById("question");
+const outcome = document.getElementById("outcome"); // of what is asked
 const sure = document.getElementById("sure");
 const numbers = [...form.querySelectorAll('input[type="number"]')];
 const sliders = new Map([...form.querySelectorAll('input[type="range"]')].map((slider) => [slider.dataset.for, slider]));
@@ -37,6 +38,7 @@ function put(page) {
     if (same) same.open = true;
   }
   before.replaceWith(document.adoptNode(after));
+  if (!again) outcome.textContent = document.getElementById("words").textContent;
 }
 
 let asking = false;
@@ -105,7 +107,7 @@ apply.addEventListener("click", () => {
     return line;
   });
   document.getElementById("differences").replaceChildren(...lines);
-  document.getElementById("outcome").textContent = document.getElementById("words").textContent;
+  outcome.textContent = asking ? "…" : document.getElementById("words").textContent; // else it comes with the answer
   question.showModal();
 });
 
