@@ -77,13 +77,13 @@ def _cost(tried: Tried) -> Plot:
     cheapest = min(float(each) for each in (*costs, then.cost.estimate, dearest) if each > 0)
     marks: list[Mark] = [
         Line(f"one threshold, no {UNSURE}", "first", points, steps=True),
-        Dots("where these costs put it", "first", [Dot(_log_odds(curve.implied), curve.implied_cost)], "cost-implied"),
+        Dots("where these costs put it", "first", [Dot(_log_odds(curve.implied), curve.implied_cost)]),
         *(
             Rule(f"{said} from here", "first" if said == second else "second", _log_odds(p))
             for said, p in at.items()
             if p < 1
         ),
-        Dots(f"with {UNSURE}", "chosen", [Dot(_log_odds(at[second]), then.cost.estimate)], "cost-here"),
+        Dots(f"with {UNSURE}", "chosen", [Dot(_log_odds(at[second]), then.cost.estimate)]),
     ]
     return Plot(
         "cost",
