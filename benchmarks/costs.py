@@ -16,8 +16,8 @@ from priory.decision import Costs
 from priory.features import VERSION, Spec, packed
 from priory.filter import Filter, prepare
 from priory.journal import Journal, Lesson
-from priory.server.http.grounds import Grounds
 from priory.server.http.json import json_bytes
+from priory.server.http.kept import Kept
 from priory.server.http.preview import previewed
 
 BITS = Spec().bits
@@ -61,13 +61,13 @@ def main() -> None:
         home = Path(folder)
         learned(home, said.lessons)
         print("load", end=" ")
-        print(f"{milliseconds(lambda: __import__('priory.server.http.known')):.0f} ms")
+        print(f"{milliseconds(lambda: __import__('priory.lab.cost_trial')):.0f} ms")
         with Filter.open(home) as filter_:
             print(f"open {milliseconds(lambda: filter_.check(b'')):.0f} ms")
-            grounds = Grounds()
+            kept = Kept()
 
             def preview(unsure: float) -> bytes:
-                return json_bytes(previewed(filter_, grounds, Costs(unsure=unsure), MOST, None))
+                return json_bytes(previewed(filter_, kept, Costs(unsure=unsure), MOST, None))
 
             print(f"{said.lessons:,} lessons: first preview {milliseconds(lambda: preview(4)):.0f} ms", end=", ")
             taken = sorted(milliseconds(lambda i=i: preview(0.1 * 1.12**i)) for i in range(ROUNDS))

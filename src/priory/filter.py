@@ -23,7 +23,7 @@ from priory.verdict import Claim, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
-    from priory.listed import Page
+    from priory.listed import Listed, Page
     from priory.predicted import Predicted
 
 Thing = TypeVar("Thing")
@@ -368,6 +368,11 @@ class Filter:
         self._memory.view.refresh()
         found = self.journal.page(self.resolved(selection), most + 1, after)
         return page_of(found, most, self.options.labels, self._memory.calibrations)
+
+    def learned_by(self, changes: Sequence[int]) -> "dict[int, Listed]":
+        """Return the lessons that some changes have learned, by the numbers of these, but for those that are gone."""
+        page = self.lessons(Selection(changes=tuple(changes)), len(changes))
+        return {each.change: each for each in page.lessons}
 
     def n_lessons(self, selection: Selection = EVERYTHING) -> int:
         """Return how many lessons a selection has."""

@@ -10,8 +10,8 @@ from priory.lab.measures import brier, log_loss
 from priory.lab.predictions import Predictions
 from priory.lab.prequential import by_doubling
 from priory.lab.report.drift import drift
+from priory.lab.track_record import Period, TrackRecord, calibration_of
 from priory.server.counted import CHECK_TIMES, know, scoreboard
-from priory.server.http.judgement import Judgement, Worn, calibration_of
 from priory.server.page.lately import SPANS, Lately, messages_plot, times_plot, verdicts, ways_table
 from priory.server.page.trusted import trust_plots
 from priory.server.recording import Recording
@@ -19,20 +19,20 @@ from priory.server.recording import Recording
 TWO, THREE = ("ham", "spam"), ("ham", "newsletter", "<b>spam</b>")
 
 
-def judgement(labels: tuple[str, ...], n: int, *, sure: bool) -> Judgement:
+def track_record(labels: tuple[str, ...], n: int, *, sure: bool) -> TrackRecord:
     random = np.random.default_rng(n)
     truth = random.integers(0, len(labels), n)
     shares = np.eye(len(labels))[truth] if sure else random.dirichlet(np.ones(len(labels)), n)
     seen = Predictions.of(labels, [labels[code] for code in truth], shares)
     costs = Costs(labels, tuple(tuple(float(i != j) for j in range(len(labels))) for i in range(len(labels))), 0.2)
     windows = drift(seen, costs)
-    return Judgement(
+    return TrackRecord(
         labels,
         n,
         log_loss(seen),
         brier(seen),
         [calibration_of(seen, code) for code in range(len(labels))],
-        [Worn(each, None, 1e9, log_loss(seen.take(slice(each.begin, each.end)))) for each in windows],
+        [Period(each, None, 1e9, log_loss(seen.take(slice(each.begin, each.end)))) for each in windows],
         by_doubling(seen),
     )
 
@@ -41,7 +41,7 @@ def judgement(labels: tuple[str, ...], n: int, *, sure: bool) -> Judgement:
 @pytest.mark.parametrize("n", [25, 26, 49, 50, 99, 101, 2000])
 @pytest.mark.parametrize("sure", [True, False])
 def test_all_that_is_known_is_drawn_however_little_it_is(labels: tuple[str, ...], n: int, sure: bool):
-    made = [plot.drawn() for plot in trust_plots(judgement(labels, n, sure=sure))]
+    made = [plot.drawn() for plot in trust_plots(track_record(labels, n, sure=sure))]
     assert len(made) == {2: 5, 3: 9}[len(labels)]
     assert not any("nan" in each.lower() or "<b>" in each for each in made)
 

@@ -14,8 +14,8 @@ from http_client import Client
 from priory.decision import UNSURE, Costs, decide, thresholds
 from priory.demo import draw
 from priory.filter import Filter, Options
-from priory.server.http.grounds import Grounds
 from priory.server.http.json import json_bytes
+from priory.server.http.kept import Kept
 from priory.server.http.preview import previewed
 from priory.server.page.costs_shown import shown
 from priory.server.tokens import issue
@@ -160,11 +160,11 @@ def test_a_page_that_cannot_be_is_refused(query: str, asker: Client):
 def test_costs_may_be_as_large_and_as_small_as_numbers_are(lessons: Path, tmp_path: Path):
     home = Path(shutil.copytree(lessons, tmp_path / "home"))
     with Filter.open(home) as filter_:
-        grounds = Grounds()
+        kept = Kept()
         for missed, lost, unsure in product((0, 5e-324, 1, 1e100), repeat=3):
             costs = Costs(matrix=((0, missed), (lost, 0)), unsure=unsure)
-            assert json_bytes(previewed(filter_, grounds, costs, most=5, after=None))
-            assert "confusion" in shown(filter_, grounds.known(filter_), costs, most=5, after=None)
+            assert json_bytes(previewed(filter_, kept, costs, most=5, after=None))
+            assert "confusion" in shown(filter_, kept.cost_trial(filter_), costs, most=5, after=None)
 
 
 def test_an_empty_home_says_what_to_do(tmp_path: Path):

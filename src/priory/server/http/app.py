@@ -13,7 +13,6 @@ from priory.server.http.filters import Filters
 from priory.server.http.hardened import Hardened
 from priory.server.http.health import health_routes
 from priory.server.http.history import history_routes
-from priory.server.http.judge import judge_routes
 from priory.server.http.limits import Lingering, Rates
 from priory.server.http.messages import messages_routes
 from priory.server.http.names import ByOurName
@@ -22,6 +21,7 @@ from priory.server.http.refusals import Refusals
 from priory.server.http.state import Daemon
 from priory.server.http.suspects import suspects_routes
 from priory.server.http.teach import teach_routes
+from priory.server.http.track_record import track_record_routes
 from priory.server.page.assets import asset_routes
 from priory.server.page.check import check_page
 from priory.server.page.costs import costs_page
@@ -50,7 +50,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
         messages_routes,
         suspects_routes,
         history_routes,
-        judge_routes,
+        track_record_routes,
         costs_routes,
     ):
         app.include_router(routes(daemon, filters), prefix="/v1")

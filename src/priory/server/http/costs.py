@@ -83,7 +83,7 @@ def costs_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         """Tell what costs would do on your own lessons, and change nothing."""
         wanted = costs_of(proposal, now)
         return json_response(
-            await filters.look(lambda filter_: json_bytes(previewed(filter_, filters.grounds, wanted, most, after)))
+            await filters.look(lambda filter_: json_bytes(previewed(filter_, filters.kept, wanted, most, after)))
         )
 
     return router

@@ -12,9 +12,8 @@ from typing import Final, TypeVar
 
 from priory.filter import Filter
 from priory.server.filter_thread import FilterThread
-from priory.server.http.grounds import Grounds
+from priory.server.http.kept import Kept
 from priory.server.http.state import Daemon
-from priory.server.http.suspicions import Suspicions
 from priory.server.turn import turn
 
 Done = TypeVar("Done")
@@ -29,8 +28,7 @@ class Filters:
         self._asked = FilterThread(daemon.home, daemon.options)
         self._taught = FilterThread(daemon.home, daemon.options)
         self._looked = FilterThread(daemon.home, daemon.options)
-        self.grounds = Grounds()  #: for who looks
-        self.suspicions = Suspicions()  #: the same
+        self.kept = Kept()  #: for who looks
 
     def ask(self, question: Callable[[Filter], Done]) -> "asyncio.Future[Done]":
         """Have a filter asked something."""

@@ -6,17 +6,17 @@ from pydantic import Field
 
 from priory.decision import Costs, thresholds
 from priory.filter import Filter
-from priory.server.http.grounds import Grounds
+from priory.server.http.kept import Kept
 from priory.server.http.schemas import Answer
 
 if TYPE_CHECKING:
+    from priory.lab.cost_trial import ChangedPage, Tried
     from priory.lab.measures import Rates
     from priory.lab.operating import Operating
-    from priory.server.http.known import Judged, TurnedPage
 
 
 class Estimate(Answer):
-    """A figure, and between which it lies with a probability of 95 %; null where nothing is known."""
+    """A figure, and between which it lies with a probability of 95 %; null where nothing is trial."""
 
     estimate: float | None = Field(examples=[0.0125])
     low: float | None = Field(examples=[0.0083])
@@ -126,26 +126,26 @@ class Preview(Answer):
     changes: Changes | None
 
 
-def previewed(filter_: Filter, grounds: Grounds, costs: Costs, most: int, after: int | None) -> dict[str, Any]:
+def previewed(filter_: Filter, kept: Kept, costs: Costs, most: int, after: int | None) -> dict[str, Any]:
     """Return what costs would do, as plain values."""
-    known = grounds.known(filter_)
-    judged = known.judged(costs)
+    trial = kept.cost_trial(filter_)
+    tried = trial.tried(costs)
     said = {
         "labels": costs.labels,
         "costs": costs.as_configured(),
         "thresholds": thresholds(costs),
-        "judged": len(known.lessons.labels),
-        "unjudged": known.n_unscored,
-        "reason": known.reason,
+        "judged": len(trial.lessons.labels),
+        "unjudged": trial.n_unscored,
+        "reason": trial.reason,
     }
-    if judged is None:
+    if tried is None:
         return {**said, "now": None, "then": None, "curves": None, "changes": None}
     return {
         **said,
-        "now": _figures(judged.now),
-        "then": _figures(judged.then),
-        "curves": _curves(judged) if judged.then.curve is not None else None,
-        "changes": _changes(known.turned(filter_, judged, most, after)),
+        "now": _figures(tried.now),
+        "then": _figures(tried.then),
+        "curves": _curves(tried) if tried.then.curve is not None else None,
+        "changes": _changes(trial.changed(filter_, tried, most, after)),
     }
 
 
@@ -162,8 +162,8 @@ def _shares(rates: "Rates") -> dict[str, Any]:
     return {name: getattr(rates, name).as_dict() for name in Shares.model_fields}
 
 
-def _curves(judged: "Judged") -> dict[str, Any]:
-    ground, then = judged.ground, judged.then
+def _curves(tried: "Tried") -> dict[str, Any]:
+    ground, then = tried.ground, tried.then
     assert ground.roc is not None
     assert ground.precision_recall is not None
     assert then.curve is not None
@@ -186,7 +186,7 @@ def _place(x: dict[str, float | None], y: dict[str, float | None]) -> dict[str, 
     return {"x": x["estimate"], "y": y["estimate"]}
 
 
-def _changes(page: "TurnedPage") -> dict[str, Any]:
+def _changes(page: "ChangedPage") -> dict[str, Any]:
     names = ("label", "was", "becomes")
     return {
         "total": page.total,

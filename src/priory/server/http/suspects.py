@@ -24,7 +24,7 @@ _ERRORS: Final = documented(422, 503)
 def suspects_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who looks whether labels are right."""
     router = APIRouter(tags=["journal"])
-    labels, suspicions = daemon.options.labels, filters.suspicions
+    labels, kept = daemon.options.labels, filters.kept
     Label = Annotated[str, AfterValidator(known(labels)), Query(json_schema_extra={"enum": [*labels]})]  # noqa: N806
 
     @router.get(
@@ -37,7 +37,11 @@ def suspects_routes(daemon: Daemon, filters: Filters) -> APIRouter:
 
         Those are left out that were confirmed, and those that are wrong with a probability below 0.1.
         """
-        return json_response(await filters.look(lambda filter_: json_bytes(suspicions.found(filter_, most).as_dict())))
+        return json_response(
+            await filters.look(
+                lambda filter_: json_bytes(kept.suspicions(filter_).of_unconfirmed(filter_, most).as_dict())
+            )
+        )
 
     async def noted(token: Token, note: Callable[[Filter], bool], outcome: str, digest: str) -> Response:
         is_there = await filters.teach(note)

@@ -1,5 +1,5 @@
 // The view Check: sends the bytes that were dropped, shows what the daemon says of them, and teaches it the same bytes.
-import { problem, say, send } from "/assets/shell.js";
+import { parsed, problem, say, send } from "/assets/shell.js";
 
 const MAIL = { "Content-Type": "message/rfc822" };
 const MOVE_MS = 700;
@@ -32,7 +32,7 @@ async function busily(act) {
 async function show(isLatest, before = []) {
   const query = new URLSearchParams(before.map((probability) => ["before", probability]));
   const answer = await send("POST", `/check/explained?${query}`, mail, MAIL);
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const page = parsed(await answer.text());
   if (!isLatest()) return null;
   result.replaceChildren(...page.body.childNodes);
   result.querySelector("[data-undo]").hidden = undo === null;

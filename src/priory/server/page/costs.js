@@ -1,5 +1,5 @@
 // Sliders and fields move together; what they would do is asked for as they move, and applied when the person is sure.
-import { problem, say, send } from "/assets/shell.js";
+import { pageAt, problem, say, send } from "/assets/shell.js";
 
 const STILL_MS = 700; // after which what has changed is spoken
 const form = document.getElementById("costs");
@@ -56,8 +56,7 @@ async function show() {
   const where = address();
   const busy = setTimeout(() => document.getElementById("figures").setAttribute("aria-busy", "true"), 200);
   try {
-    const answer = await send("GET", where, null, { Accept: "text/html" });
-    put(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    put(await pageAt(where));
     history.replaceState(null, "", where);
     still = setTimeout(() => {
       document.getElementById("spoken").textContent = document.getElementById("words").textContent;

@@ -37,9 +37,9 @@ def costs_page(daemon: Daemon, filters: Filters) -> APIRouter:
         def shown(filter_: Filter) -> Html:
             from priory.server.page.costs_shown import shown  # noqa: PLC0415 - what it needs takes a second to load
 
-            known = filters.grounds.known(filter_)
+            trial = filters.kept.cost_trial(filter_)
             place = int(after) if after.isascii() and after.isdigit() and len(after) < 19 else None
-            return shown(filter_, known, wanted, _MOST, place)
+            return shown(filter_, trial, wanted, _MOST, place)
 
         content = await filters.look(shown)
         return document(

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from priory.decision import UNSURE, thresholds
+from priory.lab.cost_trial import Tried
 from priory.lab.measures import Curve, Rates
 from priory.lab.measures.placements import Floats
 from priory.markup import Html, element
-from priory.server.http.known import Judged
 from priory.server.page.axis import Axis, linear, logarithmic, number, percent
 from priory.server.page.marks import Dot, Dots, Line, Mark, Rule
 from priory.server.page.plot import Plot, Table
@@ -20,23 +20,23 @@ _LEAST, _MOST_DECADES = 1e-200, 6  # of the axis of costs
 _N_ROWS: Final = 12  # of the table beside a curve
 
 
-def plots(judged: Judged) -> Html:
+def plots(tried: Tried) -> Html:
     """Return the plots; none with more than two labels, where no curve has all that can be said."""
-    if judged.ground.roc is None or judged.ground.precision_recall is None:
+    if tried.ground.roc is None or tried.ground.precision_recall is None:
         return element("div", id="curves")
     return element(
         "div",
-        _roc(judged, judged.ground.roc).drawn(),
-        _precision_recall(judged, judged.ground.precision_recall).drawn(),
-        _cost(judged).drawn(),
+        _roc(tried, tried.ground.roc).drawn(),
+        _precision_recall(tried, tried.ground.precision_recall).drawn(),
+        _cost(tried).drawn(),
         id="curves",
         class_="grid",
     )
 
 
-def _roc(judged: Judged, curve: Curve) -> Plot:
-    first, second = judged.then.costs.labels
-    n_first = int(judged.then.confusion.n_by_class[0])
+def _roc(tried: Tried, curve: Curve) -> Plot:
+    first, second = tried.then.costs.labels
+    n_first = int(tried.then.confusion.n_by_class[0])
     least = 10.0 ** math.floor(math.log10(1 / n_first)) if n_first > 1 else 0.1
     reached = float(curve.y[np.flatnonzero(curve.x <= least)[-1]])
     points = [(float(x), float(y)) for x, y in zip(curve.x, curve.y, strict=True)]
@@ -46,13 +46,13 @@ def _roc(judged: Judged, curve: Curve) -> Plot:
         f"Up and to the left is better: more {second} found, less {first} lost.",
         logarithmic(f"{first} lost", least, 1, percent),
         linear(f"{second} found", _begin(reached), 1, percent),
-        [Line("all thresholds", "first", points), *_places(judged, lambda rates: (_fpr(rates), _recall(rates)))],
+        [Line("all thresholds", "first", points), *_places(tried, lambda rates: (_fpr(rates), _recall(rates)))],
         _table((f"{first} lost", f"{second} found"), curve.x, curve.y),
     )
 
 
-def _precision_recall(judged: Judged, curve: Curve) -> Plot:
-    _, second = judged.then.costs.labels
+def _precision_recall(tried: Tried, curve: Curve) -> Plot:
+    _, second = tried.then.costs.labels
     points = [(float(x), float(y)) for x, y in zip(curve.x, curve.y, strict=True)]
     return Plot(
         "precision-recall",
@@ -60,13 +60,13 @@ def _precision_recall(judged: Judged, curve: Curve) -> Plot:
         f"How much of the {second} is found, and how much of what is called {second} is.",
         linear("recall", _begin(float(curve.x[curve.y >= 1].max())), 1, percent),
         linear("precision", float(curve.y.min()), 1, percent),
-        [Line("all thresholds", "first", points), *_places(judged, lambda rates: (_recall(rates), _precision(rates)))],
+        [Line("all thresholds", "first", points), *_places(tried, lambda rates: (_recall(rates), _precision(rates)))],
         _table(("recall", "precision"), curve.x, curve.y),
     )
 
 
-def _cost(judged: Judged) -> Plot:
-    then = judged.then
+def _cost(tried: Tried) -> Plot:
+    then = tried.then
     curve = then.curve
     assert curve is not None
     second = then.costs.labels[1]
@@ -77,13 +77,13 @@ def _cost(judged: Judged) -> Plot:
     cheapest = min(float(each) for each in (*costs, then.cost.estimate, dearest) if each > 0)
     marks: list[Mark] = [
         Line(f"one threshold, no {UNSURE}", "first", points, steps=True),
-        Dots("where these costs put it", "first", [Dot(_log_odds(curve.implied), curve.implied_cost)], "cost-implied"),
+        Dots("where these costs put it", "first", [Dot(_log_odds(curve.implied), curve.implied_cost)]),
         *(
             Rule(f"{said} from here", "first" if said == second else "second", _log_odds(p))
             for said, p in at.items()
             if p < 1
         ),
-        Dots(f"with {UNSURE}", "chosen", [Dot(_log_odds(at[second]), then.cost.estimate)], "cost-here"),
+        Dots(f"with {UNSURE}", "chosen", [Dot(_log_odds(at[second]), then.cost.estimate)]),
     ]
     return Plot(
         "cost",
@@ -108,9 +108,9 @@ def _cost(judged: Judged) -> Plot:
     )
 
 
-def _places(judged: Judged, place: Callable[[Rates], tuple[float, float]]) -> Sequence[Mark]:
-    second = judged.then.costs.labels[1]
-    then, now = judged.then.places, judged.now.places
+def _places(tried: Tried, place: Callable[[Rates], tuple[float, float]]) -> Sequence[Mark]:
+    second = tried.then.costs.labels[1]
+    then, now = tried.then.places, tried.now.places
     return (
         Dots("now", "other", [_dot(place(now[second]), "now")]),
         Dots(f"{second} or {UNSURE}", "second", [_dot(place(then[UNSURE]), f"{second} or {UNSURE}")]),

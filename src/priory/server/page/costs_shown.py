@@ -4,28 +4,28 @@ from datetime import UTC, datetime
 
 from priory.decision import UNSURE, Costs, thresholds
 from priory.filter import Filter
+from priory.lab.cost_trial import Changed, ChangedPage, CostTrial, Tried
 from priory.lab.measures.costs import cost_of
 from priory.markup import Html, element, together
-from priory.server.http.known import Judged, Known, Turned, TurnedPage
 from priory.server.page.costs_form import plain
 from priory.server.page.costs_plots import plots
 from priory.verdict import digits
 
 
-def shown(filter_: Filter, known: Known, costs: Costs, most: int, after: int | None) -> Html:
+def shown(filter_: Filter, trial: CostTrial, costs: Costs, most: int, after: int | None) -> Html:
     """Return all that depends on the costs."""
-    judged = known.judged(costs)
-    if judged is None:
-        return element("div", _beginning(costs), _empty(known), id="figures", class_="figures")
-    page = known.turned(filter_, judged, most, after)
+    tried = trial.tried(costs)
+    if tried is None:
+        return element("div", _beginning(costs), _empty(trial), id="figures", class_="figures")
+    page = trial.changed(filter_, tried, most, after)
     return element(
         "div",
-        _sentence(judged),
-        _figures(judged),
-        element("h2", "On the curves") if judged.then.curve is not None else Html(),
-        plots(judged),
+        _sentence(tried),
+        _figures(tried),
+        element("h2", "On the curves") if tried.then.curve is not None else Html(),
+        plots(tried),
         _changes(page, costs),
-        _about(known),
+        _about(trial),
         id="figures",
         class_="figures",
     )
@@ -36,24 +36,24 @@ def _beginning(costs: Costs) -> Html:
     return element("p", f"Says {begins}." if begins else "Says what costs least.", id="words", class_="words panel")
 
 
-def _empty(known: Known) -> Html:
+def _empty(trial: CostTrial) -> Html:
     return element(
         "div",
-        element("p", f"Nothing to show yet: {known.reason}."),
+        element("p", f"Nothing to show yet: {trial.reason}."),
         element("p", "Show it some mail of each kind, such as: ", element("code", "priory learn spam ~/Maildir/.Junk")),
         class_="empty",
     )
 
 
-def _sentence(judged: Judged) -> Html:
-    then = element("p", judged.then.words, id="words")
-    is_same = judged.then is judged.now
-    now = "These costs are in force." if is_same else f"Now: {judged.now.words}"
+def _sentence(tried: Tried) -> Html:
+    then = element("p", tried.then.words, id="words")
+    is_same = tried.then is tried.now
+    now = "These costs are in force." if is_same else f"Now: {tried.now.words}"
     return element("div", then, element("p", now, class_="quiet"), class_="words panel")
 
 
-def _figures(judged: Judged) -> Html:
-    then, now = judged.then, judged.now
+def _figures(tried: Tried) -> Html:
+    then, now = tried.then, tried.now
     said = then.confusion.said
     head = element("tr", element("th", "is", scope="col"), *(_head(f"called {name}") for name in said))
     rows = [
@@ -61,7 +61,7 @@ def _figures(judged: Judged) -> Html:
             "tr",
             element("th", name, scope="row"),
             *(
-                _count(judged, i, j, "right" if i == j else "neither" if said[j] == UNSURE else "wrong")
+                _count(tried, i, j, "right" if i == j else "neither" if said[j] == UNSURE else "wrong")
                 for j in range(len(said))
             ),
         )
@@ -90,9 +90,9 @@ def _head(text: str) -> Html:
     return element("th", text, scope="col", class_="number")
 
 
-def _count(judged: Judged, true: int, said: int, kind: str) -> Html:
-    n, before = int(judged.then.confusion.counts[true, said]), int(judged.now.confusion.counts[true, said])
-    share = judged.then.confusion.by_row[true, said]
+def _count(tried: Tried, true: int, said: int, kind: str) -> Html:
+    n, before = int(tried.then.confusion.counts[true, said]), int(tried.now.confusion.counts[true, said])
+    share = tried.then.confusion.by_row[true, said]
     more = f" ({n - before:+,})".replace("-", "−") if n != before else ""
     return element(
         "td",
@@ -106,7 +106,7 @@ def _price(cost: float) -> str:
     return f"{cost:.3g}" if cost < 1000 else f"{cost:,.0f}"
 
 
-def _changes(page: TurnedPage, costs: Costs) -> Html:
+def _changes(page: ChangedPage, costs: Costs) -> Html:
     title = element("h2", "What would change")
     if not page.total:
         return together(title, element("p", "No lesson of yours would be judged otherwise.", class_="empty", id="none"))
@@ -160,7 +160,7 @@ def _worth(label: str, was: str, becomes: str) -> str:
     )
 
 
-def _row(each: Turned) -> Html:
+def _row(each: Changed) -> Html:
     lesson = each.lesson
     at = datetime.fromtimestamp(lesson.time, UTC)
     label = lesson.label
@@ -176,18 +176,18 @@ def _row(each: Turned) -> Html:
     )
 
 
-def _probability(each: Turned) -> tuple[str, ...]:
+def _probability(each: Changed) -> tuple[str, ...]:
     """Of two labels that of the second; of more, the likeliest."""
     labels = list(each.probabilities)
     about = labels[1] if len(labels) == 2 else max(labels, key=each.probabilities.__getitem__)
     return digits(each.probabilities[about]), element("span", f" {about}", class_="quiet")
 
 
-def _about(known: Known) -> Html:
-    n = len(known.lessons.labels)
+def _about(trial: CostTrial) -> Html:
+    n = len(trial.lessons.labels)
     others = (
-        f" {known.n_unscored:,} others were learned before there was anything to compare with."
-        if known.n_unscored
+        f" {trial.n_unscored:,} others were learned before there was anything to compare with."
+        if trial.n_unscored
         else ""
     )
     return element(

@@ -1,4 +1,5 @@
 // Keeps the Health view up to date: asks for the page again, and puts in place only what is different.
+import { pageAt } from "/assets/shell.js";
 
 const EVERY_MS = 10_000;
 const chosen = document.getElementById("up-to-date");
@@ -16,15 +17,12 @@ const places = (part) => [...part.querySelectorAll("summary, a, [tabindex]")];
 
 async function refresh() {
   if (!chosen.checked || document.hidden) return;
-  let answer;
+  let next;
   try {
-    answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    next = await pageAt(location.href);
   } catch {
     return; // the daemon is starting anew, or gone: what was there stays, and the next look may succeed
   }
-  if (answer.redirected) location.reload(); // the session has ended
-  if (!answer.ok || answer.redirected) return;
-  const next = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const now of document.querySelectorAll("[data-live]")) {
     const part = next.getElementById(now.id);
     if (part) replace(now, part);

@@ -14,7 +14,7 @@ from priory.journal import JournalError
 from priory.markup import Html, element, together
 from priory.server.history import NAME, HistoryError
 from priory.server.http.filters import Filters
-from priory.server.http.judge import Judge
+from priory.server.http.kept import Kept
 from priory.server.http.state import Daemon
 from priory.server.page.axis import number
 from priory.server.page.lately import SPANS, Lately, messages_plot, size, table, times_plot, ways_table
@@ -29,7 +29,7 @@ _FEWEST: Final = 25  # predictions that say something
 def health_page(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the view for who looks after a filter."""
     router = APIRouter(include_in_schema=False)
-    recording, judge = Recording(daemon.home, daemon.board, daemon.started), Judge()
+    recording = Recording(daemon.home, daemon.board, daemon.started)
 
     @router.get("/health")
     async def health(visit: Annotated[Visit, visiting("check")], span: str = "day") -> Response:
@@ -37,7 +37,7 @@ def health_page(daemon: Daemon, filters: Filters) -> APIRouter:
         state, lately, learned = await asyncio.gather(
             asyncio.to_thread(_state, daemon),
             asyncio.to_thread(_lately, recording, chosen, daemon.options.labels),
-            filters.look(lambda filter_: _learned(judge, filter_, daemon.home)),
+            filters.look(lambda filter_: _learned(filters.kept, filter_, daemon.home)),
             return_exceptions=True,
         )
         made = [_or_trouble(*each) for each in (("state", state), ("lately", lately), ("trust", learned))]
@@ -134,9 +134,9 @@ def _nothing_checked(span: str) -> Html:
     )
 
 
-def _learned(judge: Judge, filter_: Filter, home: Path) -> Html:
+def _learned(kept: Kept, filter_: Filter, home: Path) -> Html:
     """What was learned, and how good the filter is by that."""
-    found = judge.judged(filter_)
+    found = kept.track_record(filter_)
     parts = [element("h2", "How far it can be trusted")]
     if found.n < _FEWEST:
         parts.append(_nothing_predicted(found.n))

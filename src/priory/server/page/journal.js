@@ -1,5 +1,5 @@
 // The Journal view: filters while you type, forgets after asking, settles doubts with a way back.
-import { problem, say, send } from "/assets/shell.js";
+import { pageAt, problem, say, send } from "/assets/shell.js";
 
 const PAUSE_MS = 250;
 const filter = document.getElementById("filter");
@@ -7,25 +7,23 @@ let asking = null;
 let pause = 0;
 
 /** Show what an address finds, in place of what was found before. */
-async function show(address, { keep = true } = {}) {
+async function show(address) {
   asking?.abort();
   const mine = (asking = new AbortController());
   const before = document.getElementById("found");
   before.setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(address, { headers: { Accept: "text/html" }, signal: mine.signal });
-    if (!answer.ok || answer.redirected) return location.assign(address);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = await pageAt(address, mine.signal);
     before.replaceWith(page.getElementById("found"));
-    if (keep) history.replaceState(null, "", address);
+    history.replaceState(null, "", address);
     const summary = document.getElementById("summary") ?? document.getElementById("found");
     document.getElementById("spoken").textContent = summary.textContent;
   } catch (error) {
-    if (error.name === "AbortError") return undefined;
+    if (error.name === "AbortError") return;
     before.removeAttribute("aria-busy");
-    say("The daemon does not answer. Is it running?", "wrong");
+    if (error.status > 0) location.assign(address); // that page says what is wrong
+    else problem(error);
   }
-  return undefined;
 }
 
 /** The address of what the form asks for; what is empty says nothing. */

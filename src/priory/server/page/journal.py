@@ -44,7 +44,7 @@ def journal_page(daemon: Daemon, filters: Filters) -> APIRouter:
 
     @router.get("/journal/suspects")
     async def suspects(visit: Annotated[Visit, visiting("check")]) -> Response:
-        found = await filters.look(lambda filter_: filters.suspicions.found(filter_, _MOST))
+        found = await filters.look(lambda filter_: filters.kept.suspicions(filter_).of_unconfirmed(filter_, _MOST))
         shown = suspects_part(found, labels, may=visit.may("learn"), look_only=_look_only(visit))
         return document(visit, "/journal", "Journal", _tabs("/journal/suspects"), shown, assets=_ASSETS)
 

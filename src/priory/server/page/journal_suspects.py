@@ -1,11 +1,11 @@
 """Labels that look wrong, in the Journal view: to confirm, or to turn round."""
 
+from priory.lab.suspect_lessons import SuspectLesson, SuspectLessons
 from priory.markup import Html, element, together
-from priory.server.http.suspicions import Found, Suspect
 from priory.server.page.journal_rows import about, badge, button, probability, sender, taught_by, when
 
 
-def suspects_part(found: Found, labels: tuple[str, ...], *, may: bool, look_only: Html) -> Html:
+def suspects_part(found: SuspectLessons, labels: tuple[str, ...], *, may: bool, look_only: Html) -> Html:
     """Return what looks wrong; what to do if nothing could be judged, or nothing does."""
     if found.reason:
         return element(
@@ -35,12 +35,12 @@ def suspects_part(found: Found, labels: tuple[str, ...], *, may: bool, look_only
     )
 
 
-def _rest(found: Found) -> Html:
+def _rest(found: SuspectLessons) -> Html:
     left = found.total - len(found.suspects)
     return element("p", f"{left:,} more are less suspicious; they follow when these are settled.") if left else Html()
 
 
-def _card(suspect: Suspect, labels: tuple[str, ...], *, may: bool) -> Html:
+def _card(suspect: SuspectLesson, labels: tuple[str, ...], *, may: bool) -> Html:
     lesson, rather, p = suspect
     others = [rather, *(label for label in labels if label not in {rather, lesson.label})]
     told = (

@@ -1,5 +1,5 @@
 // Follows a comparison that is under way, and shows what came of it when it is over.
-import { problem, say, send } from "/assets/shell.js";
+import { pageAt, problem, say } from "/assets/shell.js";
 
 const AGAIN_MS = 3000;
 
@@ -34,8 +34,7 @@ function show(panel, run) {
 
 /** Say what came of it, where it was watched; all else is taken from the page as it is now. */
 async function conclude(panel, run) {
-  const answer = await send("GET", "/lab", null, { Accept: "text/html" });
-  const now = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const now = await pageAt("/lab");
   const bar = panel.querySelector("progress");
   bar.max = bar.value = 1;
   panel.setAttribute("aria-label", "Over");

@@ -87,12 +87,11 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """Values that are not joined; with an id a script can move the first of them."""
+    """Values that are not joined."""
 
     name: str
     kind: str
     dots: Sequence[Dot]
-    id: str | None = None
 
     def drawn(self, x: Axis, y: Axis) -> Html:
         """Return it as SVG."""
@@ -105,7 +104,7 @@ class Dots:
     def _dot(self, dot: Dot, x: Axis, y: Axis) -> Html:
         at = percent_of(x.place(dot.x))
         said = [element("title", dot.said)] if dot.said else []
-        made = [element("circle", *said, cx=at, cy=percent_of(1 - y.place(dot.y)), r="4.5", id=self.id)]
+        made = [element("circle", *said, cx=at, cy=percent_of(1 - y.place(dot.y)), r="4.5")]
         if dot.low is not None and dot.high is not None:
             ends = (percent_of(1 - y.place(end)) for end in (dot.low, dot.high))
             made.insert(0, element("line", x1=at, x2=at, y1=next(ends), y2=next(ends), class_="limits"))
@@ -146,12 +145,11 @@ class Rule:
     name: str
     kind: str
     at: float
-    id: str | None = None
 
     def drawn(self, x: Axis, y: Axis) -> Html:  # noqa: ARG002 - as all marks are
         """Return it as SVG."""
         at = percent_of(x.place(self.at))
-        return element("line", x1=at, x2=at, y1="0", y2="100%", class_=f"rule {self.kind}", id=self.id)
+        return element("line", x1=at, x2=at, y1="0", y2="100%", class_=f"rule {self.kind}")
 
     def swatch(self) -> Html:
         """Return what stands for it in the legend."""

@@ -3,8 +3,6 @@
 A plot is as wide as its place and as high as the style says, and its text keeps its size. Colours come from classes
 (plot.css), so they fit light and dark; no line is known by its colour alone. What a plot shows stands below it as a
 table, too, for who cannot see it.
-
-A script can move points and rules: `plot.js` knows the axes from the attributes of the area.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,8 +71,6 @@ class Plot:
             role="img",
             aria_label=self.title,
             aria_describedby=f"{self.id}-words",
-            **_attributes("x", self.x),
-            **_attributes("y", self.y),
         )
 
     def _numbers(self) -> Html:
@@ -103,8 +99,3 @@ def _frame(x: Axis, y: Axis) -> Iterable[Html]:
     yield element("line", x1="0", x2="100%", y1="100%", y2="100%", class_="base")
     yield element("text", x.title, x="50%", y="100%", dy="3.1em", class_="title")
     yield element("text", y.title, x="-48", y="-14", class_="title beginning")
-
-
-def _attributes(name: str, axis: Axis) -> dict[str, str]:
-    ends = {f"data_{name}_low": repr(axis.low), f"data_{name}_high": repr(axis.high)}
-    return ends | ({f"data_{name}_logarithmic": ""} if axis.is_logarithmic else {})

@@ -12,18 +12,33 @@ export class Problem extends Error {
   }
 }
 
-/** Ask the daemon something; returns its answer, or throws a Problem. */
-export async function send(method, url, body = null, headers = {}) {
+/** Ask the daemon something; returns its answer, or throws a Problem, or an AbortError if the signal says so. */
+export async function send(method, url, body = null, headers = {}, signal = null) {
+  const said = { Accept: "application/json", "X-Priory-CSRF": csrf, ...headers };
   let answer;
   try {
-    answer = await fetch(url, { method, body, headers: { Accept: "application/json", "X-Priory-CSRF": csrf, ...headers } });
-  } catch {
+    answer = await fetch(url, { method, body, headers: said, signal });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
     throw new Problem(0, "The daemon does not answer. Is it running?");
   }
   if (answer.ok) return answer;
-  const said = await answer.json().catch(() => ({}));
+  const why = await answer.json().catch(() => ({}));
   if (answer.status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
-  throw new Problem(answer.status, said.detail ?? `The daemon answered ${answer.status}.`);
+  throw new Problem(answer.status, why.detail ?? `The daemon answered ${answer.status}.`);
+}
+
+/** Markup from the daemon as a document, in which nothing runs. */
+export const parsed = (markup) => new DOMParser().parseFromString(markup, "text/html");
+
+/** Ask for a page as it is now; returns its document, or throws. Whose session has ended is led to the door. */
+export async function pageAt(address, signal = null) {
+  const answer = await send("GET", address, null, { Accept: "text/html" }, signal);
+  if (answer.redirected) {
+    location.assign(answer.url);
+    throw new Problem(401, "Your session has ended; log in again.");
+  }
+  return parsed(await answer.text());
 }
 
 /** Say what has happened, to who looks and to who listens. */

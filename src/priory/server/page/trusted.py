@@ -4,13 +4,13 @@ from datetime import datetime
 from math import isnan
 
 from priory.lab.interval import Interval
-from priory.server.http.judgement import Calibration, Judgement, Worn
+from priory.lab.track_record import Calibration, Period, TrackRecord
 from priory.server.page.axis import Axis, linear, logarithmic, number, percent
 from priory.server.page.marks import Band, Dot, Dots, Line
 from priory.server.page.plot import Plot, Table
 
 
-def trust_plots(found: Judgement) -> list[Plot]:
+def trust_plots(found: TrackRecord) -> list[Plot]:
     """Draw all that is known of a filter that has made predictions."""
     about = [calibration_plot(each, f"calibration-{i}") for i, each in enumerate(found.about)]
     return [*about, learning_plot(found), errors_plot(found), surprise_plot(found), *shares_plots(found)]
@@ -41,7 +41,7 @@ def calibration_plot(found: Calibration, name: str) -> Plot:
     )
 
 
-def learning_plot(found: Judgement) -> Plot:
+def learning_plot(found: TrackRecord) -> Plot:
     """Draw how often the filter was wrong while it learned."""
     points = [(each.end, each.wrong) for each in found.stretches]
     cells = [
@@ -63,12 +63,12 @@ def learning_plot(found: Judgement) -> Plot:
     )
 
 
-def errors_plot(found: Judgement) -> Plot:
+def errors_plot(found: TrackRecord) -> Plot:
     """Draw what would have been said of the lessons with the costs of today: how much of it wrong, or unsure."""
-    unsure = [(_middle(each), float(each.as_dict()["unsure"])) for each in found.windows]
+    unsure = [(_middle(each), each.unsure) for each in found.periods]
     cells = [
         [*_window(each), _percent(each.window.wrong.estimate), _limits(each.window.wrong), _percent(share)]
-        for each, (_, share) in zip(found.windows, unsure, strict=True)
+        for each, (_, share) in zip(found.periods, unsure, strict=True)
     ]
     return Plot(
         "errors",
@@ -76,24 +76,24 @@ def errors_plot(found: Judgement) -> Plot:
         "What would have been said of each lesson before it was learned, with your costs. A line that rises is drift: "
         "mail has changed, or labels have.",
         _lessons_axis(found),
-        _share_axis("of the lessons", [each.window.wrong for each in found.windows], max(share for _, share in unsure)),
+        _share_axis("of the lessons", [each.window.wrong for each in found.periods], max(share for _, share in unsure)),
         [
             Band(
-                "95 % limits", "first", [(_middle(w), w.window.wrong.low, w.window.wrong.high) for w in found.windows]
+                "95 % limits", "first", [(_middle(w), w.window.wrong.low, w.window.wrong.high) for w in found.periods]
             ),
-            Line("wrong", "first", [(_middle(w), w.window.wrong.estimate) for w in found.windows]),
+            Line("wrong", "first", [(_middle(w), w.window.wrong.estimate) for w in found.periods]),
             Line("unsure", "third", unsure),
         ],
         Table(["lessons", "since", "wrong", "95 % limits", "unsure"], cells),
     )
 
 
-def surprise_plot(found: Judgement) -> Plot:
+def surprise_plot(found: TrackRecord) -> Plot:
     """Draw the log loss over time: it sees what errors do not, such as a filter that grows less sure."""
-    cells = [[*_window(each), f"{each.loss.estimate:.4f}", _plain_limits(each.loss)] for each in found.windows]
-    highest = max(_finite(each.loss.high, each.loss.estimate) for each in found.windows)
+    cells = [[*_window(each), f"{each.loss.estimate:.4f}", _plain_limits(each.loss)] for each in found.periods]
+    highest = max(_finite(each.loss.high, each.loss.estimate) for each in found.periods)
     limits = [
-        (_middle(w), _finite(w.loss.low, w.loss.estimate), _finite(w.loss.high, w.loss.estimate)) for w in found.windows
+        (_middle(w), _finite(w.loss.low, w.loss.estimate), _finite(w.loss.high, w.loss.estimate)) for w in found.periods
     ]
     return Plot(
         "surprise",
@@ -103,25 +103,25 @@ def surprise_plot(found: Judgement) -> Plot:
         linear("log loss, nats", 0, highest),
         [
             Band("95 % limits", "first", limits),
-            Line("log loss", "first", [(_middle(w), w.loss.estimate) for w in found.windows]),
+            Line("log loss", "first", [(_middle(w), w.loss.estimate) for w in found.periods]),
         ],
         Table(["lessons", "since", "log loss", "95 % limits"], cells),
     )
 
 
-def shares_plots(found: Judgement) -> list[Plot]:
+def shares_plots(found: TrackRecord) -> list[Plot]:
     """Draw how much of the mail is of a label, beside how much the filter expected; with two labels, of the second."""
     codes = [1] if len(found.labels) == 2 else range(len(found.labels))
     return [_shares_plot(found, code) for code in codes]
 
 
-def _shares_plot(found: Judgement, code: int) -> Plot:
+def _shares_plot(found: TrackRecord, code: int) -> Plot:
     label = found.labels[code]
-    shares = [(_middle(w), int(w.window.counts[code].sum()) / (w.window.end - w.window.begin)) for w in found.windows]
-    expected = [(_middle(w), float(w.window.mean_probability[code])) for w in found.windows]
+    shares = [(_middle(w), int(w.window.counts[code].sum()) / (w.window.end - w.window.begin)) for w in found.periods]
+    expected = [(_middle(w), float(w.window.mean_probability[code])) for w in found.periods]
     cells = [
         [*_window(each), _percent(share), _percent(mean)]
-        for each, (_, share), (_, mean) in zip(found.windows, shares, expected, strict=True)
+        for each, (_, share), (_, mean) in zip(found.periods, shares, expected, strict=True)
     ]
     return Plot(
         f"share-{code}",
@@ -135,7 +135,7 @@ def _shares_plot(found: Judgement, code: int) -> Plot:
     )
 
 
-def _lessons_axis(found: Judgement) -> Axis:
+def _lessons_axis(found: TrackRecord) -> Axis:
     return linear("lessons, in the order in which they were learned", 0, found.n)
 
 
@@ -146,13 +146,13 @@ def _share_axis(title: str, shares: list[Interval], least: float = 0.0) -> Axis:
     return linear(title, 0, min(highest, 1.0), percent)
 
 
-def _middle(worn: Worn) -> float:
-    return (worn.window.begin + worn.window.end) / 2
+def _middle(period: Period) -> float:
+    return (period.window.begin + period.window.end) / 2
 
 
-def _window(worn: Worn) -> tuple[str, str]:
-    since = "–" if worn.since is None else f"{datetime.fromtimestamp(worn.since):%Y-%m-%d %H:%M}"
-    return f"{worn.window.begin + 1:,} to {worn.window.end:,}", since
+def _window(period: Period) -> tuple[str, str]:
+    since = "–" if period.since is None else f"{datetime.fromtimestamp(period.since):%Y-%m-%d %H:%M}"
+    return f"{period.window.begin + 1:,} to {period.window.end:,}", since
 
 
 def _limits(found: Interval) -> str:

@@ -1,21 +1,20 @@
 """The routes that tell how good the filter is on your own mail: whether probabilities mean what they say, and drift."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from priory.filter import Filter
 from priory.server.http import schemas
 from priory.server.http.access import needs
 from priory.server.http.filters import Filters
-from priory.server.http.json import json_bytes, json_response
+from priory.server.http.json import greenwich, json_bytes, json_response
 from priory.server.http.problems import documented
 from priory.server.http.schemas import Answer
 from priory.server.http.state import Daemon
 
 if TYPE_CHECKING:
-    from priory.server.http.judgement import Judgement
+    from priory.lab.track_record import Period, TrackRecord
 
 
 class Interval(Answer):
@@ -88,46 +87,33 @@ class Drift(Answer):
     learning: list[Stretch]
 
 
-class Judge:
-    """Judges the filter of the thread that looks, anew only if something was learned or forgotten meanwhile."""
-
-    def __init__(self) -> None:
-        self._position: tuple[int, int] | None = None
-        self._judgement: Judgement | None = None
-
-    def judged(self, filter_: Filter) -> "Judgement":
-        """Return how good a filter is."""
-        from priory.server.http.judgement import judged  # noqa: PLC0415 - takes a second
-
-        position = filter_.journal.position()
-        if self._judgement is None or position != self._position:
-            self._judgement, self._position = judged(filter_), position
-        return self._judgement
-
-
-def judge_routes(_daemon: Daemon, filters: Filters) -> APIRouter:
+def track_record_routes(_daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for who wants to know how far the filter can be trusted."""
     router = APIRouter(tags=["health"], dependencies=[needs("check")])
-    judge = Judge()
 
     @router.get("/calibration", responses=schemas.answered(Calibrations) | documented(503))
     async def calibration() -> Response:
         """Tell whether probabilities mean what they say, on your own mail."""
-        return json_response(await filters.look(lambda filter_: _calibration(judge.judged(filter_))))
+        return json_response(await filters.look(lambda filter_: _calibration(filters.kept.track_record(filter_))))
 
     @router.get("/drift", responses=schemas.answered(Drift) | documented(503))
     async def drift() -> Response:
         """Tell how predictions fared over time, and with more and more lessons."""
-        return json_response(await filters.look(lambda filter_: _drift(judge.judged(filter_))))
+        return json_response(await filters.look(lambda filter_: _drift(filters.kept.track_record(filter_))))
 
     return router
 
 
-def _calibration(found: "Judgement") -> bytes:
+def _calibration(found: "TrackRecord") -> bytes:
     figures = {"log_loss": found.loss and found.loss.as_dict(), "brier": found.brier and found.brier.as_dict()}
     return json_bytes({"n": found.n, **figures, "labels": [each.as_dict() for each in found.calibrations]})
 
 
-def _drift(found: "Judgement") -> bytes:
-    windows, learning = ([each.as_dict() for each in some] for some in (found.windows, found.stretches))
+def _drift(found: "TrackRecord") -> bytes:
+    windows, learning = [_window(each) for each in found.periods], [each.as_dict() for each in found.stretches]
     return json_bytes({"labels": found.labels, "n": found.n, "windows": windows, "learning": learning})
+
+
+def _window(period: "Period") -> dict[str, Any]:
+    times = {"since": period.since, "until": period.until}
+    return period.as_dict() | {name: None if at is None else greenwich(at) for name, at in times.items()}

@@ -1,17 +1,14 @@
-"""What is known of the lessons of a filter: how each was predicted before it was learned, and what costs make of that.
-
-To load what this needs takes a second: it is done when somebody asks for the first time.
-"""
+"""Other costs, tried on the lessons of a filter: what they would have said of each as it was predicted before."""
 
 from collections import Counter
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priory.decision import Costs
 from priory.filter import Filter
-from priory.journal import Selection
 from priory.lab.error import LabError
 from priory.lab.operating import Ground, Operating, changed
 from priory.lab.prequential import predictions_of
@@ -20,7 +17,7 @@ from priory.predicted import Predicted
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Tried:
     """What the costs in force say of lessons, and what others would."""
 
     ground: Ground
@@ -29,7 +26,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class Changed:
     """A lesson of which something else would be said."""
 
     lesson: Listed
@@ -39,17 +36,17 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedPage:
+class ChangedPage:
     """Some lessons of which something else would be said, the latest first, and how many there are in all."""
 
     total: int
     kinds: dict[tuple[str, str, str], int]  #: label, what is said of it, what would be: how many
-    lessons: list[Turned]
+    lessons: list[Changed]
     after: int | None  #: where the next page begins; None if there is none
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CostTrial:
     """The lessons of which something was predicted, and what the costs in force say of them."""
 
     lessons: Predicted
@@ -69,50 +66,45 @@ class Known:
             return cls(lessons, n_unscored, None, None, _lacking(lessons, labels))
         return cls(lessons, n_unscored, ground, ground.at(filter_.options.costs), "")
 
-    def judged(self, costs: Costs) -> Judged | None:
+    def tried(self, costs: Costs) -> Tried | None:
         """Return what other costs would have done; None if nothing can be said."""
         if self.ground is None or self.now is None:
             return None
-        return Judged(self.ground, self.now, self.now if costs == self.now.costs else self.ground.at(costs))
+        return Tried(self.ground, self.now, self.now if costs == self.now.costs else self.ground.at(costs))
 
-    def turned(self, filter_: Filter, judged: Judged, most: int, after: int | None = None) -> TurnedPage:
+    def changed(self, filter_: Filter, tried: Tried, most: int, after: int | None = None) -> ChangedPage:
         """Return lessons of which something else would be said, those learned before the change `after`."""
-        found = changed(judged.now, judged.then)
-        said = judged.now.confusion.said
-        kinds = Counter(
-            zip(
-                self.lessons.labels[found].tolist(),
-                judged.now.said[found].tolist(),
-                judged.then.said[found].tolist(),
-                strict=True,
-            )
-        )
-        changes = self.lessons.changes[found]
-        end = len(found) if after is None else int(np.searchsorted(changes, after))
+        found = changed(tried.now, tried.then)
+        end = len(found) if after is None else int(np.searchsorted(self.lessons.changes[found], after))
         shown = found[max(0, end - most) : end][::-1]
-        listed = _listed(filter_, self.lessons.changes[shown].tolist())
-        probabilities = np.exp(self.lessons.log_probabilities[shown])
-        page = [
-            Turned(
-                listed[change],
-                said[judged.now.said[i]],
-                said[judged.then.said[i]],
-                dict(zip(filter_.options.labels, row.tolist(), strict=True)),
-            )
-            for i, change, row in zip(shown, self.lessons.changes[shown].tolist(), probabilities, strict=True)
-            if change in listed  # else it was forgotten just now
-        ]
-        return TurnedPage(
+        return ChangedPage(
             len(found),
-            {(said[label], said[was], said[becomes]): n for (label, was, becomes), n in kinds.most_common()},
-            page,
+            self._kinds(tried, found),
+            self._lessons(filter_, tried, shown),
             int(self.lessons.changes[shown[-1]]) if 0 < most < end else None,
         )
 
+    def _kinds(self, tried: Tried, found: NDArray[np.intp]) -> dict[tuple[str, str, str], int]:
+        said = tried.now.confusion.said
+        columns = (self.lessons.labels, tried.now.said, tried.then.said)
+        kinds = Counter(zip(*(column[found].tolist() for column in columns), strict=True))
+        return {(said[label], said[was], said[becomes]): n for (label, was, becomes), n in kinds.most_common()}
 
-def _listed(filter_: Filter, changes: list[int]) -> dict[int, Listed]:
-    page = filter_.lessons(Selection(changes=tuple(changes)), len(changes))
-    return {int(each.place.partition(":")[2]): each for each in page.lessons}
+    def _lessons(self, filter_: Filter, tried: Tried, shown: NDArray[np.intp]) -> list[Changed]:
+        said, labels = tried.now.confusion.said, filter_.options.labels
+        changes = self.lessons.changes[shown].tolist()
+        listed = filter_.learned_by(changes)
+        probabilities = np.exp(self.lessons.log_probabilities[shown]).tolist()
+        return [
+            Changed(
+                listed[change],
+                said[tried.now.said[i]],
+                said[tried.then.said[i]],
+                dict(zip(labels, row, strict=True)),
+            )
+            for i, change, row in zip(shown, changes, probabilities, strict=True)
+            if change in listed  # else it was forgotten just now
+        ]
 
 
 def _lacking(lessons: Predicted, labels: tuple[str, ...]) -> str:

@@ -1,11 +1,8 @@
-"""How good the filter is on your own mail: what was predicted of each lesson before it was learned, and what it was.
-
-This needs scikit-learn, which takes a second to load: `priory.server.http.judge` loads it when somebody asks.
-"""
+"""How good a filter was on its own mail: what was predicted of each lesson before it was learned, and what it was."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from priory.filter import Filter
 from priory.lab.interval import Interval
@@ -13,7 +10,6 @@ from priory.lab.measures import Reliability, brier, calibration_error, log_loss,
 from priory.lab.predictions import Predictions
 from priory.lab.prequential import Stretch, by_doubling, predictions_of
 from priory.lab.report.drift import Window, drift
-from priory.server.http.json import greenwich
 
 _N_BINS: Final = 10
 
@@ -39,7 +35,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Worn:
+class Period:
     """What happened in a window of the lessons, when these were learned, and how surprising they were."""
 
     window: Window
@@ -47,15 +43,18 @@ class Worn:
     until: float | None
     loss: Interval
 
+    @property
+    def unsure(self) -> float:
+        """The share of which nothing would have been said."""
+        return int(self.window.counts[:, -1].sum()) / (self.window.end - self.window.begin)
+
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        unsure = int(self.window.counts[:, -1].sum()) / (self.window.end - self.window.begin)
-        times = {"since": _said(self.since), "until": _said(self.until)}
-        return self.window.as_dict() | times | {"unsure": unsure, "log_loss": self.loss.as_dict()}
+        """Return plain values for JSON, without the times."""
+        return self.window.as_dict() | {"unsure": self.unsure, "log_loss": self.loss.as_dict()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement:
+class TrackRecord:
     """All that is known of how good a filter is; of a filter without predictions, nothing is."""
 
     labels: tuple[str, ...]
@@ -63,40 +62,36 @@ class Judgement:
     loss: Interval | None
     brier: Interval | None
     calibrations: Sequence[Calibration]
-    windows: Sequence[Worn]
+    periods: Sequence[Period]
     stretches: Sequence[Stretch]
+
+    @classmethod
+    def of(cls, filter_: Filter) -> Self:
+        """Judge a filter by what was predicted of its lessons."""
+        lessons = filter_.predicted()
+        seen = predictions_of(lessons, filter_.options.labels)
+        if not len(seen):
+            return cls(seen.classes, 0, None, None, (), (), ())
+        windows = drift(seen, filter_.options.costs)
+        ends = [number for each in windows for number in (each.begin, each.end - 1)]
+        times = filter_.journal.times_of(lessons.changes[ends].tolist())
+        return cls(
+            seen.classes,
+            len(seen),
+            log_loss(seen),
+            brier(seen),
+            [calibration_of(seen, code) for code in range(seen.n_classes)],
+            [
+                Period(window, since, until, log_loss(seen.take(slice(window.begin, window.end))))
+                for window, since, until in zip(windows, times[::2], times[1::2], strict=True)
+            ],
+            by_doubling(seen),
+        )
 
     @property
     def about(self) -> Sequence[Calibration]:
         """The calibrations that say something new: with two labels, that of the first is the mirror of the second."""
         return self.calibrations[1:] if len(self.labels) == 2 else self.calibrations
-
-
-def judged(filter_: Filter) -> Judgement:
-    """Judge a filter by what was predicted of its lessons."""
-    lessons = filter_.predicted()
-    seen = predictions_of(lessons, filter_.options.labels)
-    if not len(seen):
-        return Judgement(seen.classes, 0, None, None, (), (), ())
-    windows = drift(seen, filter_.options.costs)
-    ends = [change for each in windows for change in (each.begin, each.end - 1)]
-    times = filter_.journal.times_of(lessons.changes[ends].tolist())
-    return Judgement(
-        seen.classes,
-        len(seen),
-        log_loss(seen),
-        brier(seen),
-        [calibration_of(seen, code) for code in range(seen.n_classes)],
-        [
-            Worn(window, since, until, log_loss(seen.take(slice(window.begin, window.end))))
-            for window, since, until in zip(windows, times[::2], times[1::2], strict=True)
-        ],
-        by_doubling(seen),
-    )
-
-
-def _said(at: float | None) -> str | None:
-    return None if at is None else greenwich(at)
 
 
 def calibration_of(seen: Predictions, code: int) -> Calibration:

@@ -6,26 +6,27 @@ from priory.decision import Costs
 from priory.demo import draw
 from priory.filter import Filter, Options
 from priory.lab.prequential import predictions_of
-from priory.server.http.judge import Judge
+from priory.lab.track_record import TrackRecord
+from priory.server.http.kept import Kept
 
 
 def test_a_filter_is_judged_by_what_it_said_before_it_learned(tmp_path: Path) -> None:
-    judge = Judge()
+    kept = Kept()
     with Filter.open(tmp_path) as filter_:
-        assert judge.judged(filter_).n == 0
+        assert kept.track_record(filter_).n == 0
         inbox = [(drawn.raw, drawn.label, "") for drawn in draw(300, seed=8)]
         list(filter_.learn_many(inbox))
-        found = judge.judged(filter_)
+        found = kept.track_record(filter_)
         seen = predictions_of(filter_.predicted(), filter_.options.labels)
         assert found.n == len(seen) > 250
         assert sum(each.bins.n.sum() for each in found.calibrations) == 2 * found.n
         assert [each.label for each in found.about] == ["spam"]
-        assert found.windows[-1].window.end == found.n
-        assert all(each.since <= each.until for each in found.windows)
-        assert judge.judged(filter_) is found
+        assert found.periods[-1].window.end == found.n
+        assert all(each.since <= each.until for each in found.periods)
+        assert kept.track_record(filter_) is found
         filter_.forget(inbox[0][0])
-        assert judge.judged(filter_).n in {found.n, found.n - 1}
-        assert judge.judged(filter_) is not found
+        assert kept.track_record(filter_).n in {found.n, found.n - 1}
+        assert kept.track_record(filter_) is not found
 
 
 def test_three_labels_are_judged_each(tmp_path: Path) -> None:
@@ -34,6 +35,6 @@ def test_three_labels_are_judged_each(tmp_path: Path) -> None:
     with Filter.open(tmp_path, Options(costs=costs)) as filter_:
         for i, drawn in enumerate(draw(150, seed=8)):
             filter_.learn(drawn.raw, "newsletter" if i % 3 == 0 else drawn.label)
-        found = Judge().judged(filter_)
+        found = TrackRecord.of(filter_)
     assert [each.label for each in found.about] == list(labels)
-    assert len(found.windows[0].as_dict()["share"]) == 3
+    assert len(found.periods[0].as_dict()["share"]) == 3
