@@ -10,15 +10,15 @@ from typing import Final
 from priory.decision import UNSURE
 from priory.markup import Html, element
 from priory.server.counted import ASKED, CHECK_TIMES
-from priory.server.http.history import DAY_S, chosen_step
-from priory.server.http.times import times_of
+from priory.server.history import DAY_S, HOUR_S, MINUTE_S, chosen_step
 from priory.server.page.axis import Axis, linear, logarithmic, number, over_time
 from priory.server.page.marks import Bars, Line
 from priory.server.page.plot import Plot, Table
 from priory.server.recording import Recording
 from priory.server.scoreboard import Key
+from priory.server.times import times_of
 
-SPANS: Final = {"hour": 3600, "day": DAY_S, "week": 7 * DAY_S, "month": 30 * DAY_S, "year": 365 * DAY_S}
+SPANS: Final = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S, "month": 30 * DAY_S, "year": 365 * DAY_S}
 _MONDAY_S: Final = 3 * DAY_S  # from the Monday before it to the Thursday that 1970 began with
 _KINDS: Final = ("first", "second", "fourth", "fifth")  # of labels, in their order; the third is for unsure
 _LEAST_MS: Final = 0.1
@@ -40,7 +40,7 @@ class Lately:
         recording.look()
         now, step = int(time.time()), chosen_step(SPANS[span])
         offset = datetime.fromtimestamp(now).astimezone().utcoffset()
-        shift = int(offset.total_seconds()) if offset and step > 3600 else 0
+        shift = int(offset.total_seconds()) if offset and step > HOUR_S else 0
         shift += _MONDAY_S if step == 7 * DAY_S else 0
         begin, end = ((at + shift) // step * step - shift for at in (now - SPANS[span], now + step))
         return cls(span, begin, end, step, recording.history.steps(begin, end, step, shift))
@@ -53,7 +53,7 @@ class Lately:
     @property
     def per_step(self) -> str:
         """How long a step is, in words."""
-        for unit, name in ((7 * DAY_S, "week"), (DAY_S, "day"), (3600, "hour"), (60, "minute")):
+        for unit, name in ((7 * DAY_S, "week"), (DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute")):
             if self.step % unit == 0:
                 n = self.step // unit
                 return name if n == 1 else f"{n} {name}s"
