@@ -1,7 +1,7 @@
 """A real Chromium, and a page in it that notes what it should not do."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,12 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 import needed
 from real_daemon import PATIENCE_S
+
+_SHIFTED = """() => {
+  const observer = new PerformanceObserver(() => {});
+  observer.observe({ type: "layout-shift", buffered: true });
+  return observer.takeRecords().reduce((sum, each) => sum + each.value, 0);
+}"""
 
 
 @contextmanager
@@ -61,8 +67,17 @@ class Watched:
         assert not self.console, self.console
 
     def require_accessible(self) -> None:
-        """Fail if axe finds anything about the page that is serious for people who see or move otherwise."""
+        """Fail if axe finds anything serious for people who see or move otherwise, or the page scrolls sideways."""
         found: dict[str, Any] = Axe().run(self.page).response
         grave = [each for each in found["violations"] if each["impact"] in {"serious", "critical"}]
         said = [(each["id"], each["help"], [node["html"] for node in each["nodes"]][:3]) for each in grave]
         assert not said, said
+        assert self.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+    def shifted(self) -> float:
+        """Tell how far things have moved since the page began to load, as browsers count it; below 0.1 is good."""
+        counted: float = self.page.evaluate(_SHIFTED)
+        return counted
+
+
+Visit = Callable[..., Watched]  #: opens a page of a daemon

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from command import PRIORY
 
+HTTP = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 100_000\n'  #: the configuration of most
 PATIENCE_S = 120  #: with what takes a moment if all is well
 
 

@@ -11,9 +11,7 @@ from playwright.sync_api import Browser
 
 from priory.server.tokens import issue
 from real_browser import Watched, chromium
-from real_daemon import Daemon, serving
-
-CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
+from real_daemon import HTTP, Daemon, serving
 
 
 @pytest.fixture(scope="module")  # no longer: while it is there, no other test can have an event loop
@@ -26,7 +24,7 @@ def browser() -> Iterator[Browser]:
 def taught(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A daemon whose filter has learned, which the tests of a module share."""
     home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("taught") / "home"))
-    with serving(home, CONFIG) as daemon:
+    with serving(home, HTTP) as daemon:
         yield daemon
 
 
@@ -35,7 +33,7 @@ def empty(tmp_path: Path) -> Iterator[Daemon]:
     """A daemon whose filter has learned nothing."""
     home = tmp_path / "home"
     home.mkdir()
-    with serving(home, CONFIG) as daemon:
+    with serving(home, HTTP) as daemon:
         yield daemon
 
 

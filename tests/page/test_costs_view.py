@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,10 @@ from priory.decision import Costs
 from priory.demo import draw
 from priory.filter import Filter, Options
 from priory.server.tokens import issue
-from real_browser import Watched
-from real_daemon import Daemon, serving
+from real_browser import Visit
+from real_daemon import HTTP, Daemon, serving
 
-Visit = Callable[..., Watched]
 JSON = {"Content-Type": "application/json"}
-CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
 
 
 def previewed(daemon: Daemon, costs: Costs) -> Any:
@@ -51,16 +49,12 @@ def counts(page: Page) -> list[list[int]]:
     return [[int(cell.replace(",", "")) for cell in row.locator(".n").evaluate_all(FIRST_TEXTS)] for row in rows.all()]
 
 
-#: How often things on the page have moved since it began to load.
-SHIFTS = """() => new Promise((found) => {
-  new PerformanceObserver((seen) => found(seen.getEntries().length)).observe({ type: "layout-shift", buffered: true });
-  setTimeout(() => found(0), 300);
-})"""
 FIRST_TEXTS = "cells => cells.map(cell => cell.firstChild.textContent)"
 
 
 def test_it_shows_what_the_costs_in_force_do(taught: Daemon, visit: Visit):
-    page = visit(taught, "/costs").page
+    here = visit(taught, "/costs")
+    page = here.page
     said = previewed(taught, Costs())
     expect(page.locator("#words")).to_have_text(said["then"]["words"])
     expect(page.get_by_text("These costs are in force.")).to_be_visible()
@@ -69,7 +63,7 @@ def test_it_shows_what_the_costs_in_force_do(taught: Daemon, visit: Visit):
     expect(page.get_by_role("button", name="Apply…")).to_be_disabled()
     expect(page.get_by_text("No lesson of yours would be judged otherwise.")).to_be_visible()
     expect(page.locator("#curves svg.area")).to_have_count(3)
-    assert page.evaluate(SHIFTS) == 0
+    assert here.shifted() == 0
 
 
 def test_a_slider_shows_what_it_would_do_and_keys_move_it(taught: Daemon, visit: Visit):
@@ -225,7 +219,6 @@ def test_it_is_accessible_and_never_wider_than_its_window(context: dict[str, Any
     here = visit(taught, "/costs?spam.ham=2&unsure=0.1", **context)
     expect(here.page.locator("#total")).to_be_visible()
     here.require_accessible()
-    assert here.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_three_labels_have_a_field_for_each_mistake_and_no_curves(tmp_path: Path, visit: Visit):
@@ -234,7 +227,7 @@ def test_three_labels_have_a_field_for_each_mistake_and_no_curves(tmp_path: Path
     with Filter.open(tmp_path, Options(costs=costs)) as filter_:
         for i, drawn in enumerate(draw(120, seed=5)):
             filter_.learn(drawn.raw, "list" if drawn.label == "ham" and i % 3 == 0 else drawn.label)
-    with serving(tmp_path, f'labels = ["ham", "spam", "list"]\n{CONFIG}') as daemon:
+    with serving(tmp_path, f'labels = ["ham", "spam", "list"]\n{HTTP}') as daemon:
         here = visit(daemon, "/costs")
         expect(here.page.locator('#costs input[type="number"]')).to_have_count(7)
         expect(here.page.locator("svg.area")).to_have_count(0)

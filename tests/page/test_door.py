@@ -1,17 +1,16 @@
 """In and out of the page, with a real browser and by hand: sessions, forged cookies, forged requests."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 from playwright.sync_api import expect
 
 from http_client import Answer, Client
 from priory.server.tokens import SESSION, issue, issue_entry, listed, path_in, revoke
-from real_browser import Watched
+from real_browser import Visit, Watched
 from real_daemon import Daemon
 
-Visit = Callable[..., Watched]
 HTML = {"Accept": "text/html,*/*;q=0.8"}
 
 

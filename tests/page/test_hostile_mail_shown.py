@@ -1,7 +1,6 @@
 """Mail that means ill, explained in a real Chromium: nothing runs or loads, and the text is the message's own."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,9 @@ from hostile_mail import HOSTILE
 from priory.explanation import Explanation
 from priory.filter import Filter
 from priory.markup import exact
-from real_browser import Watched
+from real_browser import Visit
 from real_daemon import Daemon
 
-Visit = Callable[..., Watched]
 LONE = dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")  # what no HTML can hold
 OURS = "article section div h2 h3 p span b strong pre bdi kbd button table thead tbody tr th td svg rect line text path"
 ODD = "<>&\"'`\0\r\n\t\x0b\x0c\x1b\x80\x9f\u00ad\u200b\u202e\u2028\ufeff\ufffe\U0010ffff"

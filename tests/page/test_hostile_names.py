@@ -1,7 +1,7 @@
 """Names that come from users, clients and mail, on every view in a real browser: each is a text, and nothing else."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +11,9 @@ from dropping import drop_unheard
 from priory.demo import draw
 from priory.filter import Filter
 from priory.server.tokens import issue
-from real_browser import Watched
-from real_daemon import Daemon, serving
+from real_browser import Visit
+from real_daemon import HTTP, Daemon, serving
 
-Visit = Callable[..., Watched]
 EVIL = """</script></textarea><script>alert(1)</script>"'><img src=x onerror=alert(1)><svg onload=alert(1)>"""
 HARM = "img, svg[onload], script:not([src]), [onerror]"
 VIEWS = ("/", "/journal", "/journal/suspects", "/costs?spam.ham=0.01", "/health", "/lab", "/nothing")
@@ -29,7 +28,7 @@ def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for i, drawn in enumerate(list(draw(300, seed=5))[:40]):
             raw = b'From: a@"><img.src=x>.example\n' + drawn.raw
             filter_.learn(raw, other[drawn.label] if i % 4 == 0 else drawn.label, f"{EVIL}{i}", f"{EVIL}\x1b[31m")
-    with serving(home, '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n') as running:
+    with serving(home, HTTP) as running:
         yield running
 
 

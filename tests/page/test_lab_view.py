@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,9 @@ from playwright.sync_api import Locator, Page, expect
 from priory.filter import Filter
 from priory.server.evaluation.runs import Runs
 from priory.server.evaluation.words import words
-from real_browser import Watched
-from real_daemon import Daemon, is_running, paused, serving
+from real_browser import Visit, Watched
+from real_daemon import HTTP, Daemon, is_running, paused, serving
 
-Visit = Callable[..., Watched]
-CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
 PATIENCE_MS = 120_000
 
 
@@ -25,7 +23,7 @@ PATIENCE_MS = 120_000
 def daemon(lessons: Path, tmp_path: Path) -> Iterator[Daemon]:
     """A daemon with lessons, in whose lab nothing was done yet."""
     home = Path(shutil.copytree(lessons, tmp_path / "home"))
-    with serving(home, CONFIG) as running:
+    with serving(home, HTTP) as running:
         yield running
 
 
@@ -72,7 +70,7 @@ def test_a_comparison_is_started_watched_and_its_report_opened(daemon: Daemon, v
     expect(results(page)).to_contain_text("200 messages · filter, bernoulli · 5 parts, time")
     expect(results(page)).to_contain_text("Believe it:")
     expect(page.get_by_role("button", name="Compare")).to_be_enabled()
-    assert layout_shift(page) < 0.1
+    assert here.shifted() < 0.1
     over = page.get_by_role("region", name="Over")
     expect(over.get_by_role("heading")).to_contain_text("was best of 2: ")
     expect(over.get_by_role("link", name="Open the report")).to_have_attribute("target", "_blank")
@@ -82,18 +80,6 @@ def test_a_comparison_is_started_watched_and_its_report_opened(daemon: Daemon, v
     require_harmless_report(Watched.of(opened.value, here.port))
     page.get_by_role("button", name="Remove").click()
     expect(page.get_by_text("Nothing was compared yet.")).to_be_visible()
-
-
-def layout_shift(page: Page) -> float:
-    """How much has moved under the eyes of who looks, as browsers count it; below 0.1 is good."""
-    counted: float = page.evaluate("""
-      () => new Promise((resolve) => {
-        const sum = (list) => list.getEntries().reduce((so_far, each) => so_far + each.value, 0);
-        new PerformanceObserver((list) => resolve(sum(list))).observe({ type: "layout-shift", buffered: true });
-        setTimeout(() => resolve(0), 500);
-      })
-    """)
-    return counted
 
 
 def note_progress(page: Page) -> None:
@@ -245,7 +231,6 @@ def test_why_a_comparison_failed_is_shown_with_it(empty: Daemon, visit: Visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_and_can_be_read_in_the_dark(daemon: Daemon, visit: Visit, scheme: str):
     here = visit(daemon, "/lab", viewport={"width": 360, "height": 740}, color_scheme=scheme)
-    assert here.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     here.require_accessible()
 
 
@@ -254,10 +239,7 @@ def test_the_page_works_without_script(daemon: Daemon, visit: Visit):
     page = here.page
     compare(page)
     expect(under_way(page)).to_contain_text("Comparing 3 models")
-
-    def is_done() -> bool:
-        page.reload()
-        return results(page).count() == 1
-
-    daemon.wait_until(is_done)
+    comparing = process(daemon)
+    daemon.wait_until(lambda: not is_running(comparing))
+    page.reload()
     expect(results(page)).to_contain_text("was best of 3")

@@ -26,7 +26,7 @@ from command import priory
 from http_client import Client
 from priory.demo import Drawn, draw
 from priory.server.tokens import SCOPES, issue
-from real_daemon import Daemon, serving
+from real_daemon import HTTP, Daemon, serving
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -61,7 +61,7 @@ def as_it_came(_context: object, raw: bytes) -> bytes:
 @pytest.fixture(scope="module")
 def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("documented") / "home"))
-    with serving(home, '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 100_000\n') as running:
+    with serving(home, HTTP) as running:
         yield running
         assert running.n_logged("error") == 0
 

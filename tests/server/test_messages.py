@@ -17,9 +17,8 @@ from priory.filter import Filter
 from priory.journal import Selection
 from priory.message import parse
 from priory.server.tokens import issue
-from real_daemon import Daemon, serving
+from real_daemon import HTTP, Daemon, serving
 
-CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 100_000\n'
 N = 600
 SLIPS = (200, 266, 332, 398, 464, 530, 596)  #: labels that were turned
 OTHER = {"ham": "spam", "spam": "ham"}
@@ -44,7 +43,7 @@ def original(taught: list[Drawn], tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture
 def daemon(original: Path, tmp_path: Path) -> Iterator[Daemon]:
-    with serving(Path(shutil.copytree(original, tmp_path / "home")), CONFIG) as running:
+    with serving(Path(shutil.copytree(original, tmp_path / "home")), HTTP) as running:
         yield running
         assert running.n_logged("error") == 0
 
@@ -58,7 +57,7 @@ def api(daemon: Daemon) -> Client:
 def unchanged(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     """A daemon that nobody teaches."""
     home = Path(shutil.copytree(original, tmp_path_factory.mktemp("unchanged") / "home"))
-    with serving(home, CONFIG) as running:
+    with serving(home, HTTP) as running:
         yield running
         assert running.n_logged("error") == 0
 
@@ -241,7 +240,7 @@ def test_labels_that_look_wrong_are_found_and_confirmed_or_turned(api: Client, d
 
 
 def test_where_too_little_was_taught_it_is_said_why_no_label_looks_wrong(tmp_path: Path):
-    with serving(tmp_path, CONFIG) as daemon:
+    with serving(tmp_path, HTTP) as daemon:
         api = Client(daemon.port, issue(tmp_path, "check"))
         assert api.get("/v1/messages").json == {"lessons": [], "after": None, "total": 0}
         assert api.get("/v1/messages/export").body == b""

@@ -19,16 +19,15 @@ from priory.server.http.kept import Kept
 from priory.server.http.preview import previewed
 from priory.server.page.costs_shown import shown
 from priory.server.tokens import issue
-from real_daemon import Daemon, serving
+from real_daemon import HTTP, Daemon, serving
 
-CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 100_000\n'
 OTHER = Costs(matrix=((0, 3), (2, 0)), unsure=0.3)
 
 
 @pytest.fixture(scope="module")
 def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("preview") / "home"))
-    with serving(home, CONFIG) as running:
+    with serving(home, HTTP) as running:
         yield running
         assert running.n_logged("error") == 0
 
@@ -168,7 +167,7 @@ def test_costs_may_be_as_large_and_as_small_as_numbers_are(lessons: Path, tmp_pa
 
 
 def test_an_empty_home_says_what_to_do(tmp_path: Path):
-    with serving(tmp_path, CONFIG) as daemon:
+    with serving(tmp_path, HTTP) as daemon:
         answer = preview(Client(daemon.port, issue(tmp_path, "check")), OTHER)
     assert answer["reason"] == (
         "no ham and no spam was predicted before it was learned, so there is nothing to judge costs by: "
@@ -186,7 +185,7 @@ def test_three_labels_have_figures_but_no_curves(tmp_path: Path):
             label = "list" if drawn.label == "ham" and i % 3 == 0 else drawn.label
             filter_.learn(drawn.raw, label)
     rows = "spam = { ham = 100, list = 10 }\nham = { list = 1 }\nlist = { ham = 100 }\n"
-    with serving(tmp_path, f'labels = ["ham", "spam", "list"]\n[costs]\n{rows}{CONFIG}') as daemon:
+    with serving(tmp_path, f'labels = ["ham", "spam", "list"]\n[costs]\n{rows}{HTTP}') as daemon:
         client = Client(daemon.port, issue(tmp_path, "admin"))
         answer = preview(client, costs)
         assert (answer["thresholds"], answer["curves"]) == ({}, None)
