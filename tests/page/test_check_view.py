@@ -129,7 +129,7 @@ def test_who_may_only_check_is_told_so(taught: Daemon, visit: Visit):
     here = visit(taught, scope="check")
     drop(here.page, MAIL[5].raw)
     expect(here.page.get_by_role("button", name="This is spam")).to_be_disabled()
-    expect(here.page.locator(".teach")).to_contain_text("to teach takes scope learn")
+    expect(here.page.locator(".teach")).to_contain_text("This takes a token of scope learn; yours is of scope check.")
     here.page.keyboard.press("s")
     expect(here.page.locator(".moved .was")).to_have_count(0)
     here.require_accessible()

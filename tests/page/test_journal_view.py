@@ -241,7 +241,7 @@ def test_what_was_learned_automatically_can_be_forgotten_but_is_nobodys_to_turn(
 
 def test_who_may_only_look_is_told_so_and_can_press_nothing(shared: Daemon, visit: Visit):
     here = visit(shared, "/journal", scope="check")
-    reason = "You may look, but not change anything: that takes a token of scope learn."
+    reason = "You may look, but not change anything. This takes a token of scope learn; yours is of scope check."
     for path in ("/journal?label=spam&certainty_below=0.5", "/journal/suspects"):
         here.go(path)
         expect(here.page.get_by_text(reason)).to_be_visible()

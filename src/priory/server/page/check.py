@@ -206,7 +206,7 @@ def _teaching(labels: Sequence[str], taught: str | None, visit: Visit) -> Html:
     forget = _act("Take the lesson back", data_forget="", disabled=not may) if taught else Html()
     return element(
         "div",
-        element("p", _state(taught, may=may)),
+        element("p", _state(taught), " ", element("span", visit.why_not("learn"), class_="quiet")),
         element("div", *buttons, undo, forget, class_="row"),
         class_="panel teach",
     )
@@ -216,13 +216,8 @@ def _act(*children: str, **attributes: str | bool) -> Html:
     return element("button", *children, class_="button", type="button", **attributes)
 
 
-def _state(taught: str | None, *, may: bool) -> Html:
-    known = together("You have taught that it is ", element("strong", taught), ".") if taught else Html("What is it?")
-    if may:
-        return known
-    return together(
-        known, " ", element("span", "Your token is of scope check; to teach takes scope learn.", class_="quiet")
-    )
+def _state(taught: str | None) -> Html:
+    return together("You have taught that it is ", element("strong", taught), ".") if taught else Html("What is it?")
 
 
 def shortcuts(labels: Sequence[str]) -> dict[str, str]:
