@@ -129,6 +129,8 @@ def test_what_cannot_be_meant_is_said_beside_the_form(shared: Daemon, visit: Vis
     here = visit(shared, "/journal?since=2026-11-02&until=2026-11-01")
     expect(here.page.get_by_role("alert")).to_contain_text("let the first be the earlier")
     expect(here.page.get_by_label("Learned since")).to_have_value("2026-11-02")
+    here.go("/journal?since=yesterday")
+    expect(here.page.get_by_role("alert")).to_have_text("This is no time: write it as 2026-11-01 or 2026-11-01T14:30.")
     for wrong in ("label=other", "since=yesterday", "certainty_below=much", "certainty_below=2", "digest=xyz"):
         here.go(f"/journal?{wrong}")
         expect(here.page.get_by_role("alert")).to_be_visible()

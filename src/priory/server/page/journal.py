@@ -103,7 +103,7 @@ def _nothing_found(selected: int) -> Html:
     if selected:
         said = "These were all. ", element("a", "Back to the latest", href="/journal"), "."
     else:
-        said = "Ask for less, or ", element("a", "see all lessons", href="/journal"), "."
+        said = "Ask for less (domains in full), or ", element("a", "see all lessons", href="/journal"), "."
     return element(
         "div", element("h2", "No further lesson" if selected else "No such lesson"), element("p", *said), class_="empty"
     )
