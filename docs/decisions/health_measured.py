@@ -9,8 +9,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from priory.server.counted import CHECK_TIMES, PROTOCOLS
-from priory.server.history import HOUR_S, HOURS_KEPT_S, MINUTE_S, MINUTES_KEPT_S, History
-from priory.server.http.history import chosen_step
+from priory.server.history import HOUR_S, HOURS_KEPT_S, MINUTE_S, MINUTES_KEPT_S, History, chosen_step
 from priory.server.page.lately import SPANS
 from priory.server.scoreboard import Key
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from priory.decision import UNSURE
+from priory.decision import LARGEST, UNSURE
 
 
 class ConfigError(Exception):
@@ -19,7 +19,6 @@ class ConfigError(Exception):
         self.line = line
 
 
-LARGEST: Final = 1e100  #: number; sums and ratios of larger ones may be infinite
 SECTIONS: Final = (
     "labels",
     "costs",

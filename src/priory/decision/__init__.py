@@ -11,12 +11,12 @@ same for any classifier of scikit-learn's contract.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from priory.decision.costs import UNSURE, Costs, cheapest, decide, thresholds
+from priory.decision.costs import LARGEST, UNSURE, Costs, cheapest, decide, thresholds
 
 if TYPE_CHECKING:
     from priory.decision.cost_sensitive import CostSensitive
 
-__all__ = ["UNSURE", "CostSensitive", "Costs", "cheapest", "decide", "thresholds"]
+__all__ = ["LARGEST", "UNSURE", "CostSensitive", "Costs", "cheapest", "decide", "thresholds"]
 
 
 def __getattr__(name: str) -> Any:

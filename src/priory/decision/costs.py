@@ -5,13 +5,15 @@ so it is said exactly when every label would cost more.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from operator import mul
 from typing import Final
 
+LARGEST: Final = 1e100  #: number that is taken; sums and ratios of larger ones may be infinite
 UNSURE: Final = "unsure"
+_EXACT: Final = 1 << 53  # whole numbers up to here are what they seem
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,22 @@ class Costs:
             for said, row in zip(self.labels, self.matrix, strict=True)
         }
         return {**rows, UNSURE: self.unsure}
+
+    def with_prices(self, price: Callable[[str, str, float], float], unsure: float) -> "Costs":
+        """Return other costs: the price of each mistake is asked for by what is said, what is true, and what it was.
+
+        >>> Costs().with_prices(lambda said, true, cost: 2.0 * cost, unsure=2.5)
+        Costs(labels=('ham', 'spam'), matrix=((0, 20), (200, 0)), unsure=2.5)
+        """
+        rows = zip(self.labels, self.matrix, strict=True)
+        matrix = (
+            (
+                cost if said == true else _plain(price(said, true, cost))
+                for true, cost in zip(self.labels, row, strict=True)
+            )
+            for said, row in rows
+        )
+        return Costs(self.labels, tuple(map(tuple, matrix)), _plain(unsure))
 
 
 def decide(probabilities: Sequence[float], costs: Costs) -> str:
@@ -106,3 +124,8 @@ def _crossing(one: tuple[float, float], two: tuple[float, float]) -> float:
     """Where two lines (value at 0, slope) cross; parallel ones do so beyond everything."""
     (a, slope_a), (b, slope_b) = one, two
     return (b - a) / (slope_a - slope_b) if slope_a != slope_b else math.inf
+
+
+def _plain(cost: float) -> float:
+    """A whole number as people write it."""
+    return int(cost) if float(cost).is_integer() and cost < _EXACT else cost

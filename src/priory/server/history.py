@@ -23,10 +23,13 @@ from priory.server.scoreboard import Key, Scoreboard
 NAME: Final = "history.sqlite"
 MINUTE_S: Final = 60
 HOUR_S: Final = 3600
-MINUTES_KEPT_S: Final = 2 * 86400
-HOURS_KEPT_S: Final = 400 * 86400
+DAY_S: Final = 86400
+MINUTES_KEPT_S: Final = 2 * DAY_S
+HOURS_KEPT_S: Final = 400 * DAY_S
 #: The first words of the keys that are kept.
 KEPT: Final = ("checked", "unchecked", "lessons", "autolearned", "refused", "errors", "bytes", "check_seconds")
+_STEPS_S: Final = (MINUTE_S, 300, 900, HOUR_S, 3 * HOUR_S, 6 * HOUR_S, 12 * HOUR_S, DAY_S, 7 * DAY_S)
+_MOST_CHOSEN: Final = 100  # steps, where nobody says how long one is
 _FORMAT: Final = 1
 _DAEMONS_KEPT: Final = 10  # one that is about to end may still count
 _WAIT_S: Final = 5.0
@@ -46,6 +49,15 @@ class HistoryError(Exception):
 
 class DamagedHistoryError(HistoryError):
     """The file is no history, or no longer."""
+
+
+def chosen_step(span: int) -> int:
+    """Return a step that fits a span.
+
+    >>> chosen_step(3600), chosen_step(86400), chosen_step(30 * 86400)
+    (60, 900, 43200)
+    """
+    return next(step for step in _STEPS_S if span <= step * _MOST_CHOSEN)
 
 
 def totals(board: Scoreboard) -> dict[Key, int]:

@@ -21,8 +21,8 @@ from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
 from priory.server.http.json_body import ERRORS, json_body, takes_json
 from priory.server.http.preview import Preview, previewed
-from priory.server.http.prices import Proposal, costs_of, proposal_model
 from priory.server.http.problems import documented
+from priory.server.http.proposal import Proposal, costs_of, proposal_model
 from priory.server.http.state import Daemon
 from priory.server.log import log
 from priory.server.tokens import Token

@@ -22,10 +22,6 @@ from priory.server.tokens import Token
 
 _Id = Annotated[str, Path(description="Of the comparison.", pattern="^[0-9a-f]{16}$", examples=["1f0c5ad3b2e94876"])]
 _NONE: Final = "There is no such comparison; it may have been removed. GET /v1/evaluate lists all."
-_NO_PAGE: Final = (
-    "The report as a page needs plotly, which was not there: pip install 'priory[report]', and compare again. The "
-    "figures are in report.json."
-)
 _SECURE: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",

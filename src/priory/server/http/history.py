@@ -7,42 +7,38 @@ from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, HTTPException, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from priory.server.counted import CHECK_TIMES
-from priory.server.history import HOUR_S, HOURS_KEPT_S, MINUTE_S, MINUTES_KEPT_S, HistoryError
+from priory.server.history import DAY_S, HOUR_S, HOURS_KEPT_S, MINUTE_S, MINUTES_KEPT_S, HistoryError, chosen_step
 from priory.server.http import schemas
 from priory.server.http.access import needs
 from priory.server.http.filters import Filters
 from priory.server.http.json import greenwich, json_bytes, json_response
 from priory.server.http.problems import documented
+from priory.server.http.schemas import Answer
 from priory.server.http.state import Daemon
-from priory.server.http.times import times_of
 from priory.server.recording import Recording
 from priory.server.scoreboard import Key
+from priory.server.times import times_of
 
-DAY_S: Final = 86400
-STEPS_S: Final = (MINUTE_S, 300, 900, HOUR_S, 3 * HOUR_S, 6 * HOUR_S, 12 * HOUR_S, DAY_S, 7 * DAY_S)
 _MOST_STEPS: Final = 3000
-_MOST_CHOSEN: Final = 100  # steps, where nobody says how long one is
 _BY_TWO: Final = ("checked", "unchecked", "refused")  # first the protocol
 _BY_ONE: Final = ("lessons", "autolearned", "errors", "bytes")
 
 
-class CheckTimes(BaseModel):
+class CheckTimes(Answer):
     """How long checks took, in seconds."""
 
-    model_config = ConfigDict(extra="forbid")
     count: int = Field(examples=[17])
     mean: float = Field(examples=[0.0008])
     median: float = Field(examples=[0.0006])
     p99: float = Field(description="99 of a hundred took less.", examples=[0.0024])
 
 
-class Step(BaseModel):
+class Step(Answer):
     """What was counted from one time up to the next; what is not named did not happen."""
 
-    model_config = ConfigDict(extra="forbid")
     begin: str = Field(examples=["2026-11-01T12:00:00Z"])
     checked: dict[str, dict[str, int]] = Field(
         description="Messages by protocol and verdict.", examples=[{"milter": {"ham": 12, "spam": 5}}]
@@ -56,10 +52,9 @@ class Step(BaseModel):
     check_seconds: dict[str, CheckTimes] = Field(description="By protocol.")
 
 
-class OverTime(BaseModel):
+class OverTime(Answer):
     """What was counted over time."""
 
-    model_config = ConfigDict(extra="forbid")
     begin: str = Field(description="Of the first step.", examples=["2026-11-01T00:00:00Z"])
     end: str = Field(description="When this was told.", examples=["2026-11-02T00:00:00Z"])
     step: int = Field(description="Seconds.", examples=[900])
@@ -87,15 +82,6 @@ def history_routes(daemon: Daemon, _filters: Filters) -> APIRouter:
             raise HTTPException(503, str(error)) from None
 
     return router
-
-
-def chosen_step(span: int) -> int:
-    """Return a step that fits a span.
-
-    >>> chosen_step(3600), chosen_step(86400), chosen_step(30 * 86400)
-    (60, 900, 43200)
-    """
-    return next(step for step in STEPS_S if span <= step * _MOST_CHOSEN)
 
 
 def _refuse_step(span: int, step: int) -> None:

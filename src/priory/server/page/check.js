@@ -1,5 +1,5 @@
 // The view Check: sends the bytes that were dropped, shows what the daemon says of them, and teaches it the same bytes.
-import { parsed, problem, say, send } from "/assets/shell.js";
+import { made, parsed, problem, say, send } from "/assets/shell.js";
 
 const MAIL = { "Content-Type": "message/rfc822" };
 const MOVE_MS = 700;
@@ -134,8 +134,8 @@ function checkSeveral(chosen) {
   };
   busily(async (isLatest) => {
     several.hidden = false;
-    several.replaceChildren(paragraph("Checking…", "quiet"));
-    result.replaceChildren(paragraph("Open a message above to see what is said about it, and why.", "empty"));
+    several.replaceChildren(made("p", "Checking…", "quiet"));
+    result.replaceChildren(made("p", "Open a message above to see what is said about it, and why.", "empty"));
     const answer = await send("POST", "/v1/check", body()).catch((error) => {
       several.hidden = true;
       if (isLatest()) showProblem(error);
@@ -161,9 +161,9 @@ function list({ messages, passed_over: passedOver, stopped }, body) {
   for (const { label } of messages) counts.set(label, (counts.get(label) ?? 0) + 1);
   const n = messages.length.toLocaleString("en");
   const summary = `${n} message${messages.length === 1 ? "" : "s"}: ${[...counts].map(([label, k]) => `${k} ${label}`).join(", ") || "none"}.`;
-  several.replaceChildren(paragraph(summary));
-  for (const { source, reason } of passedOver) several.append(paragraph(`${source}: ${reason}`, "notice"));
-  if (stopped) several.append(paragraph(stopped, "notice"));
+  several.replaceChildren(made("p", summary));
+  for (const { source, reason } of passedOver) several.append(made("p", `${source}: ${reason}`, "notice"));
+  if (stopped) several.append(made("p", stopped, "notice"));
   say(summary);
   if (messages.length === 1) open(0);
   else if (messages.length) several.append(table(messages, open));
@@ -179,8 +179,7 @@ function table(messages, open) {
   const rows = document.createElement("tbody");
   const head = document.createElement("thead");
   head.append(line("th", ["Said", "Probability", "Subject", "Sender", "File"]));
-  const more = document.createElement("button");
-  more.className = "button small";
+  const more = made("button", "", "button small");
   const add = () => {
     const start = rows.childElementCount;
     rows.append(...messages.slice(start, start + ROWS).map((message, i) => rowOf(message, start + i, open)));
@@ -196,13 +195,10 @@ function table(messages, open) {
 }
 
 function rowOf(message, index, open) {
-  const chip = document.createElement("span");
-  chip.textContent = message.label;
-  chip.className = `said ${message.label === "unsure" ? "" : message.label === message.about ? "for" : "against"}`;
-  const button = document.createElement("button");
-  button.className = "link";
+  const kind = message.label === "unsure" ? "" : message.label === message.about ? "for" : "against";
+  const chip = made("span", message.label, `said ${kind}`);
+  const button = made("button", message.subject || "(no subject)", "link");
   button.type = "button";
-  button.textContent = message.subject || "(no subject)";
   button.ariaLabel = `${button.textContent}, ${message.source}`;
   const probability = `${message.about} ${message.probability.toFixed(4)}`;
   const row = line("td", [chip, probability, button, message.sender, message.source]);
@@ -218,13 +214,6 @@ function line(tag, cells) {
     row.append(cell);
   }
   return row;
-}
-
-function paragraph(content, kind = "") {
-  const made = document.createElement("p");
-  made.textContent = content;
-  made.className = kind;
-  return made;
 }
 
 /** Check what was dropped or chosen: one message, or files with several. */

@@ -1,5 +1,5 @@
 // Sliders and fields move together; what they would do is asked for as they move, and applied when the person is sure.
-import { pageAt, problem, say, send } from "/assets/shell.js";
+import { keepOpen, made, pageAt, problem, say, send } from "/assets/shell.js";
 
 const STILL_MS = 700; // after which what has changed is spoken
 const form = document.getElementById("costs");
@@ -33,10 +33,7 @@ function address() {
 function put(page) {
   const before = document.getElementById("figures");
   const after = page.getElementById("figures");
-  for (const details of before.querySelectorAll("details[open]")) {
-    const same = details.closest("figure") && after.querySelector(`#${details.closest("figure").id} details`);
-    if (same) same.open = true;
-  }
+  keepOpen(before, after);
   before.replaceWith(document.adoptNode(after));
   if (!again) outcome.textContent = document.getElementById("words").textContent;
 }
@@ -100,11 +97,9 @@ document.getElementById("reset").addEventListener("click", (event) => {
 });
 
 apply.addEventListener("click", () => {
-  const lines = numbers.filter(differs).map((number) => {
-    const line = document.createElement("li");
-    line.textContent = `${number.dataset.said}: ${number.dataset.now} → ${Number(number.value)}`;
-    return line;
-  });
+  const lines = numbers
+    .filter(differs)
+    .map((number) => made("li", `${number.dataset.said}: ${number.dataset.now} → ${Number(number.value)}`));
   document.getElementById("differences").replaceChildren(...lines);
   outcome.textContent = asking ? "…" : document.getElementById("words").textContent; // else it comes with the answer
   question.showModal();
@@ -114,13 +109,13 @@ document.getElementById("cancel").addEventListener("click", () => question.close
 
 /** The costs of the form, as the API takes them. */
 function costs() {
-  const made = {};
+  const prices = {};
   for (const number of numbers) {
     const [said, truth] = number.name.split(".");
-    if (truth === undefined) made[said] = Number(number.value);
-    else (made[said] ??= {})[truth] = Number(number.value);
+    if (truth === undefined) prices[said] = Number(number.value);
+    else (prices[said] ??= {})[truth] = Number(number.value);
   }
-  return made;
+  return prices;
 }
 
 sure.addEventListener("click", async () => {

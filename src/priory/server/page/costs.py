@@ -5,12 +5,11 @@ same page as sliders move, and puts what has changed in its place.
 """
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Request, Response
 
-from priory.decision import UNSURE, Costs
+from priory.decision import LARGEST, UNSURE, Costs
 from priory.filter import Filter
 from priory.markup import Html, element, together
 from priory.server.http.filters import Filters
@@ -20,7 +19,6 @@ from priory.server.page.shell import Visit, document
 from priory.server.page.visiting import visiting
 
 _MOST: Final = 25  # lessons of a page
-_LARGEST: Final = 1e100
 
 
 def costs_page(daemon: Daemon, filters: Filters) -> APIRouter:
@@ -85,14 +83,10 @@ def proposed(asked: Mapping[str, str], now: Costs) -> tuple[Costs, list[str]]:
             found = float(asked[name])
         except ValueError:
             found = -1.0
-        if not (isfinite(found) and 0 <= found <= _LARGEST):
+        if not 0 <= found <= LARGEST:
             wrong.append(name)
             return before
-        return int(found) if found.is_integer() and found < 1 << 53 else found
+        return found
 
-    labels = now.labels
-    matrix = tuple(
-        tuple(now.matrix[i][j] if i == j else cost(f"{said}.{true}", now.matrix[i][j]) for j, true in enumerate(labels))
-        for i, said in enumerate(labels)
-    )
-    return Costs(labels, matrix, cost(UNSURE, now.unsure)), wrong
+    wanted = now.with_prices(lambda said, true, before: cost(f"{said}.{true}", before), cost(UNSURE, now.unsure))
+    return wanted, wrong

@@ -1,7 +1,5 @@
 """What the view *Costs* shows of some costs: a sentence, what would be said of one's own lessons, and which change."""
 
-from datetime import UTC, datetime
-
 from priory.decision import UNSURE, Costs, thresholds
 from priory.filter import Filter
 from priory.lab.cost_trial import Changed, ChangedPage, CostTrial, Tried
@@ -9,6 +7,8 @@ from priory.lab.measures.costs import cost_of
 from priory.markup import Html, element, together
 from priory.server.page.costs_form import plain
 from priory.server.page.costs_plots import plots
+from priory.server.page.moment import moment
+from priory.server.page.tables import scrolling
 from priory.verdict import digits
 
 
@@ -80,7 +80,7 @@ def _figures(tried: Tried) -> Html:
     beside = "." if then is now else f"; judged as now it would cost {_price(as_now)}."
     return element(
         "div",
-        element("div", table, class_="scroll", tabindex="0", role="region", aria_label="What would be said"),
+        scrolling(table, "What would be said"),
         element("p", words, element("span", interval, class_="quiet"), beside, class_="price"),
         class_="counts",
     )
@@ -128,7 +128,7 @@ def _changes(page: ChangedPage, costs: Costs) -> Html:
         title,
         element("p", f"{page.total:,} {lessons} of yours would be judged otherwise:", id="total"),
         element("ul", *kinds, class_="kinds"),
-        element("div", table, class_="scroll", tabindex="0", role="region", aria_label="Lessons that would change"),
+        scrolling(table, "Lessons that would change"),
         older,
     )
 
@@ -162,7 +162,6 @@ def _worth(label: str, was: str, becomes: str) -> str:
 
 def _row(each: Changed) -> Html:
     lesson = each.lesson
-    at = datetime.fromtimestamp(lesson.time, UTC)
     label = lesson.label
     kind = "right" if each.becomes == label else "neither" if each.becomes == UNSURE else "wrong"
     return element(
@@ -172,7 +171,7 @@ def _row(each: Changed) -> Html:
         element("td", each.becomes, class_=kind),
         element("td", *_probability(each), class_="number"),
         element("td", lesson.sender or "nobody", element("span", lesson.source, class_="quiet source")),
-        element("td", element("time", f"{at:%Y-%m-%d %H:%M}", datetime=at.isoformat(timespec="seconds"))),
+        element("td", moment(lesson.time)),
     )
 
 

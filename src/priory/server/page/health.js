@@ -1,5 +1,5 @@
 // Keeps the Health view up to date: asks for the page again, and puts in place only what is different.
-import { pageAt } from "/assets/shell.js";
+import { keepOpen, pageAt } from "/assets/shell.js";
 
 const EVERY_MS = 10_000;
 const silent = document.getElementById("silent");
@@ -9,11 +9,10 @@ let seen = clock();
 const chosen = document.getElementById("up-to-date");
 
 function replace(now, next) {
+  keepOpen(now, next);
   if (now.innerHTML === next.innerHTML) return;
-  const open = [...now.querySelectorAll("details[open]")].map((each) => each.closest("figure")?.id);
   const focused = now.contains(document.activeElement) ? places(now).indexOf(document.activeElement) : -1;
   now.replaceChildren(...next.childNodes);
-  for (const id of open) now.querySelector(`#${CSS.escape(id)} details`)?.setAttribute("open", "");
   if (focused >= 0) places(now)[focused]?.focus({ preventScroll: true });
 }
 

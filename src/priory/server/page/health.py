@@ -17,9 +17,11 @@ from priory.server.http.filters import Filters
 from priory.server.http.kept import Kept
 from priory.server.http.state import Daemon
 from priory.server.page.axis import number
-from priory.server.page.lately import SPANS, Lately, messages_plot, size, table, times_plot, ways_table
+from priory.server.page.lately import SPANS, Lately, messages_plot, size, times_plot, ways_table
+from priory.server.page.moment import moment
 from priory.server.page.plot import Plot
 from priory.server.page.shell import Visit, document
+from priory.server.page.tables import plain_table
 from priory.server.page.visiting import visiting
 from priory.server.recording import Recording
 
@@ -65,9 +67,10 @@ def _live(name: str, *parts: str) -> Html:
 def _state(daemon: Daemon) -> Html:
     trouble = daemon.trouble()
     said = f"Mail is not being checked as it should: {trouble.rstrip('.')}." if trouble else "Mail is being checked."
+    zone = f"{datetime.now().astimezone():%Z}"
     figures = {
         "workers ready": f"{daemon.workers_ready} of {daemon.serving.workers}",
-        "running since": _time(daemon.started),
+        "running since": together(moment(daemon.started), f" {zone}"),
         "version": __version__,
     }
     pairs = (element("div", element("dt", name), element("dd", value)) for name, value in figures.items())
@@ -193,13 +196,13 @@ def _kept(stats: Stats, home: Path) -> list[Html]:
             element(
                 "div",
                 element("h3", "Lessons"),
-                table(["label", "by people", "automatic", "predicted"], lessons, "Lessons"),
+                plain_table(["label", "by people", "automatic", "predicted"], lessons, "Lessons"),
                 class_="panel",
             ),
             element(
                 "div",
                 element("h3", "Files"),
-                table(["file", "size", "what it has"], files, "Files", "words"),
+                plain_table(["file", "size", "what it has"], files, "Files", "words"),
                 class_="panel",
             ),
             class_="plots",
@@ -216,8 +219,3 @@ def _bytes(path: Path) -> int:
 
 def _drawn(*plots: Plot) -> list[Html]:
     return [element("div", plot.drawn(), class_="panel wide" if plot.wide else "panel") for plot in plots]
-
-
-def _time(at: float) -> Html:
-    when = datetime.fromtimestamp(at).astimezone()
-    return element("time", f"{when:%Y-%m-%d %H:%M %Z}", datetime=when.isoformat(timespec="seconds"))

@@ -1,5 +1,5 @@
 // The Journal view: filters while you type, forgets after asking, settles doubts with a way back.
-import { pageAt, problem, say, send } from "/assets/shell.js";
+import { made, pageAt, problem, say, send } from "/assets/shell.js";
 
 const PAUSE_MS = 250;
 const filter = document.getElementById("filter");
@@ -46,23 +46,18 @@ filter?.addEventListener("submit", (event) => {
 /** Ask a person something; returns whether they said yes. */
 function confirmed(title, text, yes) {
   const dialog = document.createElement("dialog");
-  const head = document.createElement("h2");
-  const said = document.createElement("p");
+  const head = made("h2", title);
   const row = document.createElement("form");
-  head.textContent = title;
   head.id = "asked";
-  said.textContent = text;
   row.method = "dialog";
   row.className = "row";
   for (const [value, words, kind] of [["no", "Keep them", ""], ["yes", yes, "danger"]]) {
-    const button = document.createElement("button");
+    const button = made("button", words, `button ${kind}`);
     button.value = value;
-    button.textContent = words;
-    button.className = `button ${kind}`;
     row.append(button);
   }
   dialog.setAttribute("aria-labelledby", "asked");
-  dialog.append(head, said, row);
+  dialog.append(head, made("p", text), row);
   document.body.append(dialog);
   return new Promise((answer) => {
     dialog.addEventListener("close", () => {
@@ -96,16 +91,12 @@ async function forgetMany(button) {
 function settled(item, text, undo) {
   const acts = item.querySelector(".acts");
   const before = [...acts.children];
-  const said = document.createElement("span");
-  said.textContent = text;
   item.classList.add("done");
-  acts.replaceChildren(said);
+  acts.replaceChildren(made("span", text));
   say(text);
   if (!undo) return;
-  const button = document.createElement("button");
+  const button = made("button", "Undo", "button small");
   button.type = "button";
-  button.className = "button small";
-  button.textContent = "Undo";
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {

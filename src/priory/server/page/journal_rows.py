@@ -1,23 +1,18 @@
 """Lessons as they are shown in the Journal view."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
 from priory.listed import Listed
 from priory.markup import Html, element, together
+from priory.server.page.moment import moment
+from priory.server.page.tables import scrolling
 from priory.verdict import digits
 
 _DIGITS: Final = 8  # of a digest that are shown
 _BAR: Final = 48  # units wide
 NO_SCOPE: Final = "no-scope"  #: the id of the sentence that says why buttons are not for this person
-
-
-def when(lesson: Listed) -> Html:
-    """Return the time of a lesson, by the clock of the daemon."""
-    moment = datetime.fromtimestamp(lesson.time).astimezone()
-    return element("time", f"{moment:%Y-%m-%d %H:%M}", datetime=moment.isoformat(timespec="seconds"))
 
 
 def badge(label: str, labels: tuple[str, ...]) -> Html:
@@ -78,21 +73,15 @@ def table(lessons: Iterable[Listed], labels: tuple[str, ...], *, may: bool) -> H
     """Return lessons, one to a row; on a phone each is a card, so roles are said: styles would take them away."""
     titles = ("Learned", "Label", "Certainty", "By", "Message", "")
     head = element("tr", *(_head(title) for title in titles), role="row")
-    return element(
-        "div",
-        element(
-            "table",
-            element("caption", "Lessons, the latest first", class_="spoken"),
-            element("thead", head, role="rowgroup"),
-            element("tbody", *(_row(each, labels, may=may) for each in lessons), role="rowgroup"),
-            role="table",
-            class_="lessons",
-        ),
-        class_="scroll",
-        tabindex="0",
-        role="region",
-        aria_label="Lessons",
+    whole = element(
+        "table",
+        element("caption", "Lessons, the latest first", class_="spoken"),
+        element("thead", head, role="rowgroup"),
+        element("tbody", *(_row(each, labels, may=may) for each in lessons), role="rowgroup"),
+        role="table",
+        class_="lessons",
     )
+    return scrolling(whole, "Lessons")
 
 
 def _head(title: str) -> Html:
@@ -108,7 +97,11 @@ def _row(lesson: Listed, labels: tuple[str, ...], *, may: bool) -> Html:
         button("Forget", "forget", may=may, spoken=named),
     )
     cells = (
-        ("Learned", together(when(lesson), element("code", lesson.digest[:_DIGITS], title=lesson.digest)), "two"),
+        (
+            "Learned",
+            together(moment(lesson.time), element("code", lesson.digest[:_DIGITS], title=lesson.digest)),
+            "two",
+        ),
         ("Label", badge(lesson.label, labels), ""),
         ("Certainty", probability(lesson.certainty), "number"),
         ("By", taught_by(lesson), ""),

@@ -2,7 +2,8 @@
 
 from priory.lab.suspect_lessons import SuspectLesson, SuspectLessons
 from priory.markup import Html, element, together
-from priory.server.page.journal_rows import about, badge, button, probability, sender, taught_by, when
+from priory.server.page.journal_rows import about, badge, button, probability, sender, taught_by
+from priory.server.page.moment import moment
 
 
 def suspects_part(found: SuspectLessons, labels: tuple[str, ...], *, may: bool, look_only: Html) -> Html:
@@ -44,7 +45,7 @@ def _card(suspect: SuspectLesson, labels: tuple[str, ...], *, may: bool) -> Html
     lesson, rather, p = suspect
     others = [rather, *(label for label in labels if label not in {rather, lesson.label})]
     told = (
-        ("Learned", when(lesson)),
+        ("Learned", moment(lesson.time)),
         ("By", taught_by(lesson)),
         ("Sender", sender(lesson)),
         ("Source", together(lesson.source or "–")),

@@ -1,5 +1,5 @@
 // Follows a comparison that is under way, and shows what came of it when it is over.
-import { pageAt, problem, say } from "/assets/shell.js";
+import { made, pageAt, problem, say } from "/assets/shell.js";
 
 const AGAIN_MS = 3000;
 
@@ -50,9 +50,7 @@ async function conclude(panel, run) {
 
 /** What to press next. */
 function next(run) {
-  const link = document.createElement("a");
-  link.className = "button";
-  link.textContent = run.page ? "Open the report" : "See all results";
+  const link = made("a", run.page ? "Open the report" : "See all results", "button");
   link.href = run.page ?? "#results";
   if (run.page) {
     link.target = "_blank";

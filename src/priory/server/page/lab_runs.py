@@ -1,13 +1,13 @@
 """Comparisons on the page: the one that is under way, and those that are over."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from priory.lab.catalogue import MODELS
 from priory.markup import Html, element
 from priory.server.evaluation.run import Run
 from priory.server.evaluation.words import headline, why_not, words
 from priory.server.page.lab_form import fields_of
+from priory.server.page.moment import clock, moment
 from priory.server.page.shell import Visit
 
 
@@ -58,17 +58,17 @@ def _ended(visit: Visit, run: Run) -> Html:
     return element(
         "article",
         element("h3", headline(run)),
-        element("p", _when(run), " · ", _asked(run), class_="quiet"),
+        element("p", moment(run.created), " · ", _asked(run), class_="quiet"),
         *(element("p", line) for line in (*lines, *([why] if why else []))),
         element("div", *_actions(visit, run), class_="row"),
         class_=f"panel {run.state}",
-        aria_label=f"{headline(run)}, {_time(run.created)}",
+        aria_label=f"{headline(run)}, {clock(run.created)}",
     )
 
 
 def _actions(visit: Visit, run: Run) -> list[Html]:
     found = []
-    about = f" the comparison of {_time(run.created)}"
+    about = f" the comparison of {clock(run.created)}"
     if run.outcome and run.outcome.policy:
         opens = element("span", f" of{about}, opens a new tab", class_="spoken")
         place = f"/v1/evaluate/{run.id}/report"
@@ -102,12 +102,3 @@ def _asked(run: Run) -> str:
     models = f"all {len(MODELS)} models" if len(asked.models) == len(MODELS) else ", ".join(asked.models)
     more = [*(["the choosing, too"] if asked.nested else []), *(["with a learning curve"] if asked.curve else [])]
     return " · ".join([f"{of}{models}", f"{asked.folds} parts, {asked.by}", *more])
-
-
-def _when(run: Run) -> Html:
-    created = datetime.fromtimestamp(run.created, UTC).astimezone()
-    return element("time", _time(run.created), datetime=created.isoformat(timespec="seconds"))
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

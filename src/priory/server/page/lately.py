@@ -8,17 +8,19 @@ from datetime import datetime
 from typing import Final
 
 from priory.decision import UNSURE
-from priory.markup import Html, element
+from priory.markup import Html
 from priory.server.counted import ASKED, CHECK_TIMES
-from priory.server.http.history import DAY_S, chosen_step
-from priory.server.http.times import times_of
+from priory.server.history import DAY_S, HOUR_S, MINUTE_S, chosen_step
 from priory.server.page.axis import Axis, linear, logarithmic, number, over_time
 from priory.server.page.marks import Bars, Line
+from priory.server.page.moment import clock
 from priory.server.page.plot import Plot, Table
+from priory.server.page.tables import plain_table
 from priory.server.recording import Recording
 from priory.server.scoreboard import Key
+from priory.server.times import times_of
 
-SPANS: Final = {"hour": 3600, "day": DAY_S, "week": 7 * DAY_S, "month": 30 * DAY_S, "year": 365 * DAY_S}
+SPANS: Final = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S, "month": 30 * DAY_S, "year": 365 * DAY_S}
 _MONDAY_S: Final = 3 * DAY_S  # from the Monday before it to the Thursday that 1970 began with
 _KINDS: Final = ("first", "second", "fourth", "fifth")  # of labels, in their order; the third is for unsure
 _LEAST_MS: Final = 0.1
@@ -40,7 +42,7 @@ class Lately:
         recording.look()
         now, step = int(time.time()), chosen_step(SPANS[span])
         offset = datetime.fromtimestamp(now).astimezone().utcoffset()
-        shift = int(offset.total_seconds()) if offset and step > 3600 else 0
+        shift = int(offset.total_seconds()) if offset and step > HOUR_S else 0
         shift += _MONDAY_S if step == 7 * DAY_S else 0
         begin, end = ((at + shift) // step * step - shift for at in (now - SPANS[span], now + step))
         return cls(span, begin, end, step, recording.history.steps(begin, end, step, shift))
@@ -53,7 +55,7 @@ class Lately:
     @property
     def per_step(self) -> str:
         """How long a step is, in words."""
-        for unit, name in ((7 * DAY_S, "week"), (DAY_S, "day"), (3600, "hour"), (60, "minute")):
+        for unit, name in ((7 * DAY_S, "week"), (DAY_S, "day"), (HOUR_S, "hour"), (MINUTE_S, "minute")):
             if self.step % unit == 0:
                 n = self.step // unit
                 return name if n == 1 else f"{n} {name}s"
@@ -139,23 +141,7 @@ def ways_table(lately: Lately, labels: Sequence[str]) -> Html:
         "bytes": [size(counted["bytes", protocol]) for protocol in ASKED],
     }
     cells = [[name, *row] for name, row in rows.items()]
-    return table(["said", *ASKED], cells, f"Messages of the last {lately.span}, by the way they came")
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], name: str, kind: str = "") -> Html:
-    """Return a table in a box that scrolls where there is no room; of the kind *words*, the last column wraps."""
-    made = element(
-        "table",
-        element("thead", element("tr", *(element("th", text, scope="col") for text in head))),
-        element(
-            "tbody",
-            *(
-                element("tr", element("th", row[0], scope="row"), *(element("td", text) for text in row[1:]))
-                for row in rows
-            ),
-        ),
-    )
-    return element("div", made, class_=f"scroll {kind}".strip(), tabindex="0", role="region", aria_label=name)
+    return plain_table(["said", *ASKED], cells, f"Messages of the last {lately.span}, by the way they came")
 
 
 def milliseconds(seconds: float) -> str:
@@ -200,7 +186,7 @@ def _time_axis(lately: Lately) -> Axis:
 
 
 def _when(at: int, step: int) -> str:
-    return f"{datetime.fromtimestamp(at):%Y-%m-%d}" if step >= DAY_S else f"{datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"
+    return f"{datetime.fromtimestamp(at):%Y-%m-%d}" if step >= DAY_S else clock(at)
 
 
 def _a(unit: str) -> str:

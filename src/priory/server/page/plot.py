@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from priory.markup import Html, element
 from priory.server.page.axis import Axis
 from priory.server.page.marks import Mark, percent_of
+from priory.server.page.tables import plain_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,7 @@ class Plot:
         )
 
     def _numbers(self) -> Html:
-        head = element("tr", *(element("th", name, scope="col") for name in self.table.columns))
-        rows = (
-            element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:]))
-            for row in self.table.rows
-        )
-        table = element("table", element("thead", head), element("tbody", *rows))
-        name = f"Numbers: {self.title}"
-        box = element("div", table, class_="scroll", tabindex="0", role="region", aria_label=name)
+        box = plain_table(self.table.columns, self.table.rows, f"Numbers: {self.title}")
         summary = element("summary", "Numbers", element("span", f" of {self.title}", class_="spoken"))
         return element("details", summary, box)
 

@@ -41,12 +41,26 @@ export async function pageAt(address, signal = null) {
   return parsed(await answer.text());
 }
 
+/** Open in what comes the tables of plots that are open in what it replaces. */
+export function keepOpen(now, next) {
+  for (const details of now.querySelectorAll("figure details[open]")) {
+    const same = next.querySelector(`#${CSS.escape(details.closest("figure").id)} details`);
+    if (same) same.open = true;
+  }
+}
+
+/** An element with a text, of some classes. */
+export function made(tag, text, kind = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  element.className = kind;
+  return element;
+}
+
 /** Say what has happened, to who looks and to who listens. */
 export function say(text, kind = "") {
   document.getElementById("spoken").textContent = text;
-  const toast = document.createElement("p");
-  toast.className = `toast ${kind}`;
-  toast.textContent = text;
+  const toast = made("p", text, `toast ${kind}`);
   document.getElementById("toasts").replaceChildren(toast);
   setTimeout(() => toast.remove(), SHOWN_MS);
 }

@@ -1,12 +1,12 @@
 """How far the filter can be trusted, as the Health view shows it: calibration, drift, and what more lessons bring."""
 
-from datetime import datetime
 from math import isnan
 
 from priory.lab.interval import Interval
 from priory.lab.track_record import Calibration, Period, TrackRecord
 from priory.server.page.axis import Axis, linear, logarithmic, number, percent
 from priory.server.page.marks import Band, Dot, Dots, Line
+from priory.server.page.moment import clock
 from priory.server.page.plot import Plot, Table
 
 
@@ -151,7 +151,7 @@ def _middle(period: Period) -> float:
 
 
 def _window(period: Period) -> tuple[str, str]:
-    since = "–" if period.since is None else f"{datetime.fromtimestamp(period.since):%Y-%m-%d %H:%M}"
+    since = "–" if period.since is None else clock(period.since)
     return f"{period.window.begin + 1:,} to {period.window.end:,}", since
 
 

@@ -1,16 +1,13 @@
 """Costs as programs propose them: for what is said, what each other truth costs; of all labels, none left out."""
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from priory.decision import UNSURE, Costs
-
-_MOST: Final = 1e100  # as in a configuration
-_EXACT: Final = 1 << 53  # whole numbers up to here are what they seem
+from priory.decision import LARGEST, UNSURE, Costs
 
 Proposal: TypeAlias = BaseModel
-_Price = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
+_Price = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 
 
 class _Exactly(BaseModel):
@@ -45,15 +42,6 @@ def _row(labels: list[str]) -> type[BaseModel]:
 
 
 def costs_of(proposal: Proposal, now: Costs) -> Costs:
-    """Return the costs that are proposed in place of others; what is right costs what it did."""
-    said = proposal.model_dump(by_alias=True)["costs"]
-    matrix = tuple(
-        tuple(now.matrix[i][j] if i == j else _plain(said[one][other]) for j, other in enumerate(now.labels))
-        for i, one in enumerate(now.labels)
-    )
-    return Costs(now.labels, matrix, _plain(said[UNSURE]))
-
-
-def _plain(cost: float) -> float:
-    """A whole number as people write it."""
-    return int(cost) if cost.is_integer() and cost < _EXACT else cost
+    """Return the costs that are proposed in place of others."""
+    prices = proposal.model_dump(by_alias=True)["costs"]
+    return now.with_prices(lambda said, true, _: prices[said][true], prices[UNSURE])
