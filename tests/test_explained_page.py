@@ -44,7 +44,9 @@ def test_a_parser_finds_the_text_that_was_written(text: str):
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=12))
 def test_what_is_shown_adds_up_and_is_off_by_less_than_a_digit(values: list[float]):
     total = float(np.sum(values))
-    shown = added_up(values, total)
+    prior, *others = values
+    shown = added_up(prior, others, total)
+    assert shown[0] == f"{prior:+.3f}".replace("-0.000", "+0.000")
     assert sum(map(Decimal, shown)) == Decimal(f"{total:.3f}")
     assert all(abs(float(each) - value) <= 0.001 for each, value in zip(shown, values, strict=True))
 

@@ -77,7 +77,7 @@ def reasons(explanation: "Explanation", heading: str = "h2") -> list[Html]:
     shown = [section for section in explanation.sections if section.text.strip()]
     if verdict.reason:
         return [_section(section, f"{section.total:+.3f}", heading) for section in shown]
-    sums = added_up([value for _, value in explanation.sums], verdict.log_odds)
+    sums = added_up(verdict.prior, [section.total for section in explanation.sections], verdict.log_odds)
     named = dict(zip([name for name, _ in explanation.sums], sums, strict=True))
     return [
         _sums(explanation, sums, heading),
@@ -109,10 +109,11 @@ def _sums(explanation: "Explanation", section_sums: list[str], heading: str) -> 
         _row((name, shown, _bar(value, largest)))
         for (name, value), shown in zip(explanation.sums, section_sums, strict=True)
     ]
+    kind_sums = added_up(verdict.prior, of_kinds[1:], verdict.log_odds)
     names = [("prior", ""), *((kind.name, f"{kind.n_features:,}") for kind in kinds)]
     by_kind = [
         _row((_named(name, top.get(name, ())), n, shown, _bar(value, largest)))
-        for (name, n), shown, value in zip(names, added_up(of_kinds, verdict.log_odds), of_kinds, strict=True)
+        for (name, n), shown, value in zip(names, kind_sums, of_kinds, strict=True)
     ]
     return together(
         element(heading, "Where the log-odds come from"),

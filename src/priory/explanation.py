@@ -88,20 +88,26 @@ class Explanation:
         return {**self.verdict.as_dict(), "sections": sections}
 
 
-def added_up(values: Sequence[float], total: float) -> list[str]:
-    """Return values with three digits that add up to their total as it is shown with three: each is rounded up or down.
+def added_up(prior: float, values: Sequence[float], total: float) -> list[str]:
+    """Return prior and values with three digits that add up to their total as it is shown with three.
 
-    Those are rounded up that lose most otherwise (the method of largest remainders).
+    The prior is the same in every sum. Each of the others is rounded up or down: those up that lose most otherwise (the
+    method of largest remainders).
 
-    >>> added_up([1.0004, 1.0004, -0.5], 1.5008)
-    ['+1.001', '+1.000', '-0.500']
+    >>> added_up(-0.5, [1.0004, 1.0004], 1.5008)
+    ['-0.500', '+1.001', '+1.000']
     """
     floors = [math.floor(1000 * value) for value in values]
     lost = [1000 * value - floor for value, floor in zip(values, floors, strict=True)]
-    n_up = round(1000 * float(f"{total:.3f}")) - sum(floors)
+    first = _thousandths(prior)
+    n_up = _thousandths(total) - first - sum(floors)
     for i in sorted(range(len(values)), key=lambda i: -lost[i])[: max(n_up, 0)]:
         floors[i] += 1
-    return [f"{floor / 1000:+.3f}" for floor in floors]
+    return [f"{each / 1000:+.3f}" for each in (first, *floors)]
+
+
+def _thousandths(value: float) -> int:
+    return round(1000 * float(f"{value:.3f}"))
 
 
 def coloured(features: Features, score: Score) -> tuple[Coloured, ...]:

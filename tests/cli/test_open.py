@@ -46,6 +46,8 @@ def test_without_a_daemon_one_is_started_in_a_home_that_is_made(tmp_path: Path):
         answer = Client(int(link[1])).get(link[2])
         assert (answer.status, answer.headers["Location"]) == (303, "/")
         assert Client(int(link[1])).get(link[2]).status == 401
+        again = priory("open", "--print", home=home).stdout.decode().strip()  # that link is used up: here is another
+        assert Client(int(link[1])).get(again.removeprefix(f"http://127.0.0.1:{link[1]}")).status == 303
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert "Z" not in {Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()[0] for each in children}
     assert process.returncode == 0
@@ -85,6 +87,7 @@ def test_a_link_can_be_printed_and_leads_through_the_proxy_if_there_is_one(tmp_p
     ],
 )
 def test_a_daemon_without_a_page_says_what_to_do(config: str, later: str, said: str, tmp_path: Path):
+    (tmp_path / "page.lock").write_text("127.0.0.1:1")  # of one that has ended
     with serving(tmp_path, config):
         if later:
             (tmp_path / "priory.toml").write_text(later)

@@ -152,7 +152,7 @@ def test_who_may_not_apply_sees_why(scope: str, taught: Daemon, visit: Visit):
     number(page, "unsure").fill("2")
     expect(page.get_by_text("Now: Says")).to_be_visible()
     expect(page.get_by_role("button", name="Apply…")).to_be_disabled()
-    expect(page.get_by_text(f"To apply takes a token of scope admin; yours is of {scope}.")).to_be_visible()
+    expect(page.get_by_text(f"This takes a token of scope admin; yours is of scope {scope}.")).to_be_visible()
 
 
 def test_it_works_without_script(taught: Daemon, visit: Visit):

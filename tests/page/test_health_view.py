@@ -97,6 +97,21 @@ def test_who_does_not_want_it_is_not_kept_up_to_date(taught: Daemon, visit: Visi
     assert asked == []
 
 
+def test_a_daemon_that_is_gone_is_not_said_to_check_mail(tmp_path: Path, visit: Visit):
+    with serving(tmp_path, CONFIG) as daemon:
+        here = visit(daemon, "/health")
+        here.expected.append("ERR_CONNECTION_REFUSED")
+        port = daemon.port
+    refreshed(here)
+    expect(here.page.get_by_role("alert")).to_contain_text("The daemon does not answer. Is it running?")
+    expect(here.page.get_by_text("Mail is being checked.")).to_be_hidden()
+    here.require_accessible()
+    with serving(tmp_path, CONFIG.replace(":0", f":{port}")):
+        refreshed(here)
+        expect(here.page.get_by_text("Mail is being checked.")).to_be_visible()
+        expect(here.page.get_by_role("alert")).to_be_hidden()
+
+
 def test_the_span_is_chosen_by_keyboard_and_stands_in_the_address(taught: Daemon, visit: Visit):
     here = visit(taught, "/health")
     expect(here.page.get_by_role("heading", name="The last day")).to_be_visible()

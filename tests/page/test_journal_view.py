@@ -125,6 +125,8 @@ def test_what_cannot_be_meant_is_said_beside_the_form(shared: Daemon, visit: Vis
     here = visit(shared, "/journal?since=2026-11-02&until=2026-11-01")
     expect(here.page.get_by_role("alert")).to_contain_text("let the first be the earlier")
     expect(here.page.get_by_label("Learned since")).to_have_value("2026-11-02")
+    here.go("/journal?since=yesterday")
+    expect(here.page.get_by_role("alert")).to_have_text("This is no time: write it as 2026-11-01 or 2026-11-01T14:30.")
     for wrong in ("label=other", "since=yesterday", "certainty_below=much", "certainty_below=2", "digest=xyz"):
         here.go(f"/journal?{wrong}")
         expect(here.page.get_by_role("alert")).to_be_visible()
@@ -237,7 +239,7 @@ def test_what_was_learned_automatically_can_be_forgotten_but_is_nobodys_to_turn(
 
 def test_who_may_only_look_is_told_so_and_can_press_nothing(shared: Daemon, visit: Visit):
     here = visit(shared, "/journal", scope="check")
-    reason = "You may look, but not change anything: that takes a token of scope learn."
+    reason = "You may look, but not change anything. This takes a token of scope learn; yours is of scope check."
     for path in ("/journal?label=spam&certainty_below=0.5", "/journal/suspects"):
         here.go(path)
         expect(here.page.get_by_text(reason)).to_be_visible()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from priory.cli.noted import noted, noted_address
 from priory.cli.options import HOME, Config, Home, Problem, config_path, problems
 from priory.cli.serve import served
 
@@ -53,6 +54,8 @@ def open_page(
 def _open_running(home: Path, config: Path, serving: "Serving", *, in_browser: bool) -> None:
     from priory.config.serving import USUAL  # noqa: PLC0415
 
+    if not serving.http and (address := noted_address(home)):
+        serving = replace(serving, http=(address,))
     if not serving.http:
         raise Problem(
             f'the daemon shows no page: write [http] and listen = "{USUAL["http"]}" into {config}, and have it read '
@@ -104,7 +107,8 @@ def _start_and_open(home: Path, config: Path, serving: "Serving", *, in_browser:
         forked(open_when_ready)
 
     os.waitpid(forked(leave), 0)  # the daemon has no children but its own
-    return served(home, config, configured)
+    with noted(home, usual[0]):
+        return served(home, config, configured)
 
 
 def _is_there(process: int) -> bool:

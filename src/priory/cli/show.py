@@ -85,7 +85,8 @@ def _added(titles: tuple[str, ...], rows: list[_Row], largest: float, log_odds: 
     for title in (*titles[1:], "sum"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, width=_BAR)
-    for (cells, value), shown in zip(rows, added_up([value for _, value in rows], log_odds), strict=True):
+    prior, *others = (value for _, value in rows)
+    for (cells, value), shown in zip(rows, added_up(prior, others, log_odds), strict=True):
         table.add_row(*cells, shown, _bar(value, largest))
     table.add_row(*("log-odds", "")[: len(titles)], f"{log_odds:+.3f}", "", style="bold")
     return table

@@ -59,6 +59,10 @@ class Token:
         """
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
+    def refusal(self, scope: str) -> str:
+        """Return what is said where this may not do what takes a scope."""
+        return f"This takes a token of scope {scope}; yours is of scope {self.scope}."
+
 
 def path_in(home: Path) -> Path:
     """Return where a home keeps its tokens."""

@@ -329,14 +329,15 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
         (
             ["ham"] * 15 + ["spam"] * 15,
             {"how": "time"},
-            "fold 1 of 5 has no spam to learn: use fewer folds or mail in which the classes come mixed",
+            "fold 1 of 5 has no spam to learn: split another way, or use fewer folds or mail in which the classes come "
+            "mixed",
         ),
         (
             ["ham", "spam"] * 10,
             {"how": "time", "groups": [0] * 19 + [1]},
             (
-                "fold 1 of 5 has nothing to judge (the largest group has 19 of 20 examples): use fewer folds, finer "
-                "groups or mail in which the classes come mixed"
+                "fold 1 of 5 has nothing to judge (the largest group has 19 of 20 examples): split another way, or use "
+                "fewer folds, finer groups or mail in which the classes come mixed"
             ),
         ),
         (

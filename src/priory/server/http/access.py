@@ -125,6 +125,5 @@ async def _token(wanted: SecurityScopes, request: Request, _said: Annotated[obje
     for scope in wanted.scopes:
         if not token.allows(scope):
             challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{scope}"'
-            detail = f"This takes a token of scope {scope}; yours is of scope {token.scope}."
-            raise HTTPException(403, detail, {"WWW-Authenticate": challenge})
+            raise HTTPException(403, token.refusal(scope), {"WWW-Authenticate": challenge})
     return token

@@ -22,7 +22,7 @@ class Format(StrEnum):
 MEDIA_TYPES: Final = {Format.JSONL: "application/jsonl", Format.CSV: "text/csv; charset=utf-8"}
 _TOGETHER: Final = 10_000  # lessons that are read at a time: each time all are looked through
 _COLUMNS: Final = ("time", "label", "user", "automatic", "source", "sender", "digest", "certainty")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")  # how a cell begins that a spreadsheet would compute
 
 
 def exported(

@@ -28,17 +28,37 @@ async function busily(act) {
   }
 }
 
-/** Show what is said about the message; `before` is the probability of each label before a lesson. */
-async function show(isLatest, before = []) {
+/** Show what is said about a message, and what undoes its lesson; `before` is the probability of each label before that.
+ *
+ * Only what is shown can be taught: an answer that comes too late, or not at all, changes neither. */
+async function show(isLatest, shown, before = [], back = null) {
   const query = new URLSearchParams(before.map((probability) => ["before", probability]));
-  const answer = await send("POST", `/check/explained?${query}`, mail, MAIL);
+  const answer = await send("POST", `/check/explained?${query}`, shown, MAIL);
   const page = parsed(await answer.text());
   if (!isLatest()) return null;
+  [mail, undo] = [shown, back];
+  document.getElementById("learned").replaceWith(page.getElementById("learned"));
   result.replaceChildren(...page.body.childNodes);
   result.querySelector("[data-undo]").hidden = undo === null;
+  if (undo === forget) result.querySelector("[data-forget]").hidden = true; // one button for one act
   move(result.querySelector('[data-marker="before"]'), result.querySelector('[data-marker="now"]'));
   result.focus({ preventScroll: true });
   return result.querySelector("article").dataset;
+}
+
+/** Show a message that was not shown before; if that cannot be, why not, in place of the one before. */
+async function showOther(isLatest, other) {
+  try {
+    return await show(isLatest, other);
+  } catch (error) {
+    if (isLatest()) showProblem(error);
+    throw error;
+  }
+}
+
+function showProblem(error) {
+  [mail, undo] = [null, null];
+  result.replaceChildren(paragraph(error.detail ?? "", "empty"));
 }
 
 /** Have the marker go from where it was to where it is. */
@@ -57,9 +77,7 @@ function move(was, now) {
 /** Check one message. */
 function checkOne(blob) {
   busily(async (isLatest) => {
-    mail = blob;
-    undo = null;
-    const said = await show(isLatest);
+    const said = await showOther(isLatest, blob);
     if (!said) return;
     result.scrollIntoView({ block: "nearest" });
     say(`${said.label}: ${said.about} with probability ${said.probability}`);
@@ -69,13 +87,14 @@ function checkOne(blob) {
 /** Teach what the message is, and show what that changes. */
 function teach(label) {
   busily(async (isLatest) => {
-    const lesson = await (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}`, mail, MAIL)).json();
+    const taught = mail;
+    const lesson = await (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}`, taught, MAIL)).json();
     if (lesson.outcome === "known") {
       say(`You have taught already that it is ${label}; nothing has changed.`);
       return;
     }
-    undo = lesson.was === null ? () => forget() : () => restore(lesson.was);
-    await moved(isLatest, lesson.before, `Learned that it is ${label}`);
+    const back = lesson.was === null ? forget : () => restore(lesson.was);
+    await moved(isLatest, taught, lesson.before, `Learned that it is ${label}`, back);
   });
 }
 
@@ -93,15 +112,17 @@ async function forget() {
 /** Take a lesson back by what restores what was. */
 function takeBack(act) {
   busily(async (isLatest) => {
+    const taught = mail;
     const [before, what] = await act();
-    undo = null;
-    await moved(isLatest, before, what);
+    await moved(isLatest, taught, before, what);
   });
 }
 
-async function moved(isLatest, before, what) {
-  const said = await show(isLatest, Object.values(before));
-  if (said) say(`${what}: ${said.about} with probability ${said.probability}, before ${before[said.about].toFixed(4)}`);
+async function moved(isLatest, taught, before, what, back = null) {
+  const said = await show(isLatest, taught, Object.values(before), back);
+  if (!said) return;
+  const was = result.querySelector(".was").textContent;
+  say(`${what}: ${said.about} with probability ${said.probability}, before ${was}`);
 }
 
 /** Check several messages, of files. */
@@ -117,6 +138,7 @@ function checkSeveral(chosen) {
     result.replaceChildren(made("p", "Open a message above to see what is said about it, and why.", "empty"));
     const answer = await send("POST", "/v1/check", body()).catch((error) => {
       several.hidden = true;
+      if (isLatest()) showProblem(error);
       throw error;
     });
     const said = await answer.json();
@@ -129,11 +151,11 @@ function list({ messages, passed_over: passedOver, stopped }, body) {
   const open = (index, row) =>
     busily(async (isLatest) => {
       const answer = await send("POST", `/check/message?index=${index}`, body());
-      mail = await answer.blob();
-      undo = null;
+      const other = await answer.blob();
+      if (!isLatest()) return;
       several.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
       row?.setAttribute("aria-current", "true");
-      if (await show(isLatest)) result.scrollIntoView({ block: "nearest" });
+      if (await showOther(isLatest, other)) result.scrollIntoView({ block: "nearest" });
     });
   const counts = new Map();
   for (const { label } of messages) counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -209,8 +231,7 @@ async function take(chosen) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (text.value.trim()) {
-    several.hidden = true;
-    checkOne(new Blob([text.value]));
+    take([new File([text.value], "pasted mail")]);
   } else if (files.files.length) {
     take([...files.files]);
   } else {

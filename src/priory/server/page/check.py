@@ -40,8 +40,7 @@ def check_page(daemon: Daemon, filters: Filters) -> APIRouter:
 
     @router.get("/")
     async def check(visit: Annotated[Visit, visiting("check")]) -> Response:
-        lessons = await filters.ask(lambda filter_: filter_.journal.tally())
-        learned = {label: lessons.get(label, 0) for label in labels}
+        learned = await filters.ask(_learned)
         return document(visit, "/", "Check", *_view(learned), assets=("explained.css", "check.css", "check.js"))
 
     @router.post("/check/explained")
@@ -50,6 +49,8 @@ def check_page(daemon: Daemon, filters: Filters) -> APIRouter:
         raw: Annotated[bytes, taken],
         before: _Before = [],  # noqa: B006
     ) -> Response:
+        if not raw:
+            raise HTTPException(422, "This is empty.")
         try:
             refuse_foreign(raw, "This")
         except CorpusError as error:
@@ -77,9 +78,9 @@ def _nth(upload: Upload, index: int) -> bytes | None:
         upload.close()
 
 
-def _view(learned: dict[str, int]) -> list[Html]:
+def _view(learned: Html) -> list[Html]:
     return [
-        _first_steps(learned),
+        learned,
         _form(),
         element("section", id="several", aria_label="Messages in these files", hidden=True, tabindex="-1"),
         element(
@@ -92,11 +93,13 @@ def _view(learned: dict[str, int]) -> list[Html]:
     ]
 
 
-def _first_steps(learned: dict[str, int]) -> Html:
+def _learned(filter_: Filter) -> Html:
     """What it has learned; and as long as that is not enough to say anything, what to do."""
+    lessons = filter_.journal.tally()
+    learned = {label: lessons.get(label, 0) for label in filter_.options.labels}
     counts = ", ".join(f"{n:,} {label}" for label, n in learned.items())
     if sum(n > 0 for n in learned.values()) >= 2:
-        return element("p", f"It has learned {counts}.", class_="quiet")
+        return element("p", f"It has learned {counts}.", class_="quiet", id="learned")
     missing = " and ".join(label for label, n in learned.items() if not n)
     return element(
         "p",
@@ -105,6 +108,7 @@ def _first_steps(learned: dict[str, int]) -> Html:
         element("code", f"priory learn {missing.partition(' ')[0]} FOLDER"),
         ".",
         class_="notice",
+        id="learned",
     )
 
 
@@ -147,12 +151,12 @@ def _keys(*names: str) -> Html:
 
 
 def _explained(raw: bytes, was: dict[str, float], visit: Visit, filter_: Filter) -> str:
-    """Write all that is shown of one message."""
+    """Write all that is shown of one message, and what has been learned by then."""
     explanation = filter_.explain(raw)
     verdict = explanation.verdict
     taught = filter_.journal.label_of(bytes.fromhex(verdict.digest))
     before = was.get(verdict.about)
-    return element(
+    article = element(
         "article",
         headline(verdict, before, "h2"),
         _moved(verdict, before),
@@ -163,6 +167,7 @@ def _explained(raw: bytes, was: dict[str, float], visit: Visit, filter_: Filter)
         data_probability=digits(verdict.probability),
         data_probabilities=json.dumps(verdict.probabilities),
     )
+    return together(_learned(filter_), article)
 
 
 def _moved(verdict: Verdict, before: float | None) -> Html:
@@ -201,7 +206,7 @@ def _teaching(labels: Sequence[str], taught: str | None, visit: Visit) -> Html:
     forget = _act("Take the lesson back", data_forget="", disabled=not may) if taught else Html()
     return element(
         "div",
-        element("p", _state(taught, may=may)),
+        element("p", _state(taught), " ", element("span", visit.why_not("learn"), class_="quiet")),
         element("div", *buttons, undo, forget, class_="row"),
         class_="panel teach",
     )
@@ -211,13 +216,8 @@ def _act(*children: str, **attributes: str | bool) -> Html:
     return element("button", *children, class_="button", type="button", **attributes)
 
 
-def _state(taught: str | None, *, may: bool) -> Html:
-    known = together("You have taught that it is ", element("strong", taught), ".") if taught else Html("What is it?")
-    if may:
-        return known
-    return together(
-        known, " ", element("span", "Your token is of scope check; to teach takes scope learn.", class_="quiet")
-    )
+def _state(taught: str | None) -> Html:
+    return together("You have taught that it is ", element("strong", taught), ".") if taught else Html("What is it?")
 
 
 def shortcuts(labels: Sequence[str]) -> dict[str, str]:

@@ -87,9 +87,7 @@ def _field(name: str, called: str, whole: str, cost: float, now: float) -> Html:
 
 def _buttons(visit: Visit, *, is_other: bool) -> Html:
     may = visit.may("admin")
-    why = (
-        "" if may or visit.token is None else f"To apply takes a token of scope admin; yours is of {visit.token.scope}."
-    )
+    why = visit.why_not("admin")
     apply = element(
         "button",
         "Apply…",

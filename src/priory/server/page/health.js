@@ -2,6 +2,10 @@
 import { keepOpen, pageAt } from "/assets/shell.js";
 
 const EVERY_MS = 10_000;
+const silent = document.getElementById("silent");
+const state = document.getElementById("state");
+const clock = () => new Date().toLocaleTimeString();
+let seen = clock();
 const chosen = document.getElementById("up-to-date");
 
 function replace(now, next) {
@@ -14,17 +18,29 @@ function replace(now, next) {
 
 const places = (part) => [...part.querySelectorAll("summary, a, [tabindex]")];
 
+/** Say that nobody answers, in place of how the daemon was when somebody did. */
+function fallSilent(why) {
+  const said = `${why} What is below is of ${seen}.`;
+  if (silent.textContent !== said) silent.textContent = said; // who listens hears it once
+  silent.hidden = false;
+  state.hidden = true;
+}
+
 async function refresh() {
   if (!chosen.checked || document.hidden) return;
   let next;
   try {
     next = await pageAt(location.href);
-  } catch {
-    return; // the daemon is starting anew, or gone: what was there stays, and the next look may succeed
+  } catch (error) {
+    fallSilent(error.detail ?? error.message);
+    return; // the next look may succeed
   }
-  for (const now of document.querySelectorAll("[data-live]")) {
-    const part = next.getElementById(now.id);
-    if (part) replace(now, part);
+  silent.hidden = true;
+  state.hidden = false;
+  seen = clock();
+  for (const part of document.querySelectorAll("[data-live]")) {
+    const other = next.getElementById(part.id);
+    if (other) replace(part, other);
   }
 }
 

@@ -43,7 +43,8 @@ def health_page(daemon: Daemon, filters: Filters) -> APIRouter:
             return_exceptions=True,
         )
         made = [_or_trouble(*each) for each in (("state", state), ("lately", lately), ("trust", learned))]
-        parts = [made[0], _chosen_span(chosen), *made[1:]]
+        silent = element("p", class_="notice wrong", id="silent", role="alert", hidden=True)  # for the script
+        parts = [silent, made[0], _chosen_span(chosen), *made[1:]]
         return document(visit, "/health", "Health", *parts, assets=("plot.css", "health.css", "health.js"))
 
     return router

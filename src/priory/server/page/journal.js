@@ -101,7 +101,7 @@ function settled(item, text, undo) {
     button.disabled = true;
     try {
       await undo();
-      item.classList.remove("done");
+      item.classList.remove("done", "changed");
       acts.replaceChildren(...before);
       before.forEach((each) => (each.disabled = false));
       before[0].focus();
@@ -125,11 +125,13 @@ async function done(act, query, label) {
 const ACTS = {
   async forget(item) {
     await send("POST", `/v1/messages/forget?${item.dataset.query}&expect=1`);
+    item.classList.add("changed");
     settled(item, "Forgotten.");
   },
   async relearn(item, to) {
     const { query, label } = item.dataset;
     await done("relearn", query, to);
+    item.classList.add("changed");
     settled(item, `Now it is ${to}.`, () => done("relearn", query, label));
   },
   async confirm(item) {

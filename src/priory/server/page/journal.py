@@ -18,7 +18,6 @@ from priory.server.page.visiting import visiting
 _MOST: Final = 50  # lessons of a page
 _ASSETS: Final = ("journal.css", "journal.js")
 _TABS: Final = (("/journal", "Lessons"), ("/journal/suspects", "Labels that look wrong"))
-_LOOK_ONLY: Final = "You may look, but not change anything: that takes a token of scope learn."
 
 
 class _Seen(NamedTuple):
@@ -65,7 +64,10 @@ def _tabs(here: str) -> Html:
 
 
 def _look_only(visit: Visit) -> Html:
-    return element("p", _LOOK_ONLY, id=NO_SCOPE, class_="notice") if not visit.may("learn") else Html()
+    why = visit.why_not("learn")
+    return (
+        element("p", f"You may look, but not change anything. {why}", id=NO_SCOPE, class_="notice") if why else Html()
+    )
 
 
 def _found(visit: Visit, this: Asked, seen: _Seen, labels: tuple[str, ...]) -> Html:
@@ -101,7 +103,7 @@ def _nothing_found(selected: int) -> Html:
     if selected:
         said = "These were all. ", element("a", "Back to the latest", href="/journal"), "."
     else:
-        said = "Ask for less, or ", element("a", "see all lessons", href="/journal"), "."
+        said = "Ask for less (domains in full), or ", element("a", "see all lessons", href="/journal"), "."
     return element(
         "div", element("h2", "No further lesson" if selected else "No such lesson"), element("p", *said), class_="empty"
     )

@@ -58,7 +58,8 @@ def asked(parameters: Mapping[str, str], labels: tuple[str, ...]) -> Asked:
     try:
         return Asked(said, _selection(said, labels))
     except SelectionError as error:
-        return Asked(said, EVERYTHING, f"{error}.".capitalize())
+        why = str(error)
+        return Asked(said, EVERYTHING, f"{why[0].upper()}{why[1:]}.")
 
 
 def _selection(said: Mapping[str, str], labels: tuple[str, ...]) -> Selection:

@@ -64,8 +64,8 @@ def comparison_form(visit: Visit, filled: Mapping[str, str], wrong: str, *, is_b
 
 
 def _why_not(visit: Visit, *, is_busy: bool) -> str:
-    if not visit.may("admin"):
-        return f"This takes a token of scope admin; yours is of scope {visit.token.scope if visit.token else 'none'}."
+    if why := visit.why_not("admin"):
+        return why
     return "One comparison at a time: wait for the end of the one above, or stop it." if is_busy else ""
 
 

@@ -75,13 +75,12 @@ def _actions(visit: Visit, run: Run) -> list[Html]:
         found.append(
             element("a", "Open the report", opens, href=place, target="_blank", rel="noopener", class_="button small")
         )
-    elif run.state == "finished":
-        found.append(
-            element(
-                "p", "A report to open needs plotly: ", element("code", "pip install 'priory[report]'"), class_="quiet"
-            )
-        )
     else:
+        if run.state == "finished":
+            install = element("code", "pip install 'priory[report]'")
+            found.append(
+                element("p", "A report to open needs plotly: ", install, ", then start again.", class_="quiet")
+            )
         fields = (
             element("input", type="hidden", name=name, value=value) for name, value in fields_of(run.asked).items()
         )

@@ -30,6 +30,10 @@ class Visit:
         """Tell whether this person may do what takes a scope."""
         return self.token is not None and self.token.allows(scope)
 
+    def why_not(self, scope: str) -> str:
+        """Return why this person may not do what takes a scope; nothing if they may."""
+        return "" if self.token is None or self.may(scope) else self.token.refusal(scope)
+
     @property
     def csrf_field(self) -> Html:
         """What every form has that sends something."""
