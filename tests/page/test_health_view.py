@@ -98,7 +98,7 @@ def test_who_does_not_want_it_is_not_kept_up_to_date(taught: Daemon, visit: Visi
 
 
 def test_a_daemon_that_is_gone_is_not_said_to_check_mail(tmp_path: Path, visit: Visit):
-    with serving(tmp_path, CONFIG) as daemon:
+    with serving(tmp_path, HTTP) as daemon:
         here = visit(daemon, "/health")
         here.expected.append("ERR_CONNECTION_REFUSED")
         port = daemon.port
@@ -106,7 +106,7 @@ def test_a_daemon_that_is_gone_is_not_said_to_check_mail(tmp_path: Path, visit: 
     expect(here.page.get_by_role("alert")).to_contain_text("The daemon does not answer. Is it running?")
     expect(here.page.get_by_text("Mail is being checked.")).to_be_hidden()
     here.require_accessible()
-    with serving(tmp_path, CONFIG.replace(":0", f":{port}")):
+    with serving(tmp_path, HTTP.replace(":0", f":{port}")):
         refreshed(here)
         expect(here.page.get_by_text("Mail is being checked.")).to_be_visible()
         expect(here.page.get_by_role("alert")).to_be_hidden()

@@ -329,8 +329,10 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
         (
             ["ham"] * 15 + ["spam"] * 15,
             {"how": "time"},
-            "fold 1 of 5 has no spam to learn: split another way, or use fewer folds or mail in which the classes come "
-            "mixed",
+            (
+                "fold 1 of 5 has no spam to learn: split another way, or use fewer folds or mail in which the classes "
+                "come mixed"
+            ),
         ),
         (
             ["ham", "spam"] * 10,

@@ -151,7 +151,8 @@ def _by_time(examples: Examples, n_folds: int, times: Any) -> Folds:
         what += f", {examples.grouping} kept together ({n_met} met before are not judged)"
     found = Folds(what, order, tuple(tests), tuple(left_out))
     finer = "" if examples.groups is None else ", finer groups"
-    examples.check_classes(found, f"split another way, or use fewer folds{finer} or mail in which the classes come mixed")
+    way_out = f"split another way, or use fewer folds{finer} or mail in which the classes come mixed"
+    examples.check_classes(found, way_out)
     return found
 
 

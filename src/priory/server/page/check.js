@@ -58,7 +58,7 @@ async function showOther(isLatest, other) {
 
 function showProblem(error) {
   [mail, undo] = [null, null];
-  result.replaceChildren(paragraph(error.detail ?? "", "empty"));
+  result.replaceChildren(made("p", error.detail ?? "", "empty"));
 }
 
 /** Have the marker go from where it was to where it is. */
