@@ -1,5 +1,5 @@
 // The view Check: sends the bytes that were dropped, shows what the daemon says of them, and teaches it the same bytes.
-import { made, parsed, problem, say, send } from "/assets/shell.js";
+import { made, parsed, problem, say, send, tell } from "/assets/shell.js";
 
 const MAIL = { "Content-Type": "message/rfc822" };
 const MOVE_MS = 700;
@@ -80,7 +80,7 @@ function checkOne(blob) {
     const said = await showOther(isLatest, blob);
     if (!said) return;
     result.scrollIntoView({ block: "nearest" });
-    say(`${said.label}: ${said.about} with probability ${said.probability}`);
+    tell(`${said.label}: ${said.about} with probability ${said.probability}`);
   });
 }
 

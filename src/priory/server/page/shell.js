@@ -57,9 +57,14 @@ export function made(tag, text, kind = "") {
   return element;
 }
 
+/** Say to who listens what who looks has before their eyes. */
+export function tell(text) {
+  document.getElementById("spoken").textContent = text;
+}
+
 /** Say what has happened, to who looks and to who listens. */
 export function say(text, kind = "") {
-  document.getElementById("spoken").textContent = text;
+  tell(text);
   const toast = made("p", text, `toast ${kind}`);
   document.getElementById("toasts").replaceChildren(toast);
   setTimeout(() => toast.remove(), SHOWN_MS);
