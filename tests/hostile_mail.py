@@ -32,6 +32,5 @@ HOSTILE = {name: text.encode() for name, text in _TEXTS.items()} | {
     "surrogates": b"Subject: \xed\xa0\x80\n\n\xed\xa0\x80\xff\xfe\xf4\x90\x80\x80",
     "utf-7": b"Subject: x\nContent-Type: text/html; charset=utf-7\n\n+ADw-script+AD4-alert(1)+ADw-/script+AD4-",
     "utf-16": b"Subject: x\nContent-Type: text/html; charset=utf-16\n\n" + f"<script>{_RUN}</script>".encode("utf-16"),
-    "nothing": b"",
     "noise": bytes(range(256)) * 20,
 }
