@@ -108,7 +108,7 @@ def test_all_keys_of_any_file_are_found(tables: dict[str, dict[str, object]]):
         ("a = 1\nb = [1\n\n", "3: this is not TOML: Unclosed array, at the end"),
         ("[spamd]\nlisten = [\n  '127.0.0.1:783',\n 1]", "2: [spamd] listen: 1 is no address"),
         ("[http]\nlisten = '192.0.2.1:80'", "2: [http] listen: other machines could reach 192.0.2.1:80"),
-        ("[http]\nlisten = 'proxy.example:80'", "and put a proxy with TLS before it"),
+        ("[http]\nlisten = 'proxy.example:80'", "or put a proxy with TLS before it and say how people find it"),
         ("[http]\nlisen = ''", "2: [http] unknown key 'lisen'; did you mean 'listen'?"),
     ],
 )

@@ -265,6 +265,12 @@ def test_what_is_too_little_to_compare_by_is_said(tmp_path: Path):
         assert daemon.n_logged("error") == 0
 
 
+def state_of(home: Path, id_: str) -> str:
+    run = Runs(home, None).find(id_)
+    assert run is not None
+    return run.state
+
+
 def test_a_comparison_ends_with_its_daemon(lessons: Path, tmp_path: Path):
     home = Path(shutil.copytree(lessons, tmp_path / "home"))
     with serving(home, CONFIG) as daemon:
@@ -274,9 +280,8 @@ def test_a_comparison_ends_with_its_daemon(lessons: Path, tmp_path: Path):
         daemon.process.kill()
         daemon.wait()
         daemon.wait_until(lambda: not is_running(process))
-    run = Runs(home, None).find(id_)
-    assert run is not None
-    assert run.state == "killed"
+        daemon.wait_until(lambda: state_of(home, id_) != "running")  # a thread of it may hold its files a moment longer
+    assert state_of(home, id_) == "killed"
 
 
 def test_only_the_last_few_are_kept_and_what_cannot_be_read_is_passed_over(lessons: Path, tmp_path: Path):
