@@ -78,6 +78,19 @@ def test_a_link_can_be_printed_and_leads_through_the_proxy_if_there_is_one(tmp_p
     assert [each.use for each in listed(tmp_path)] == [ENTRY]
 
 
+def test_somebody_else_at_the_address_is_not_taken_for_the_daemon(tmp_path: Path):
+    with serving(tmp_path), socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (tmp_path / "priory.toml").write_text(f'[http]\nlisten = "127.0.0.1:{port}"\n')
+        process = subprocess.Popen([PRIORY, "open", "--print", "--home", str(tmp_path)], stderr=subprocess.PIPE)
+        client, _ = other.accept()
+        client.sendall(b"220 mail.example ESMTP\r\n")
+        client.close()
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert said.decode().startswith(f"priory: the daemon does not answer on 127.0.0.1:{port}: ")
+
+
 @pytest.mark.parametrize(
     ("config", "later", "said"),
     [

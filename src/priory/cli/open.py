@@ -5,7 +5,7 @@ import socket
 import sys
 import time
 from dataclasses import replace
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -161,7 +161,7 @@ def _is_healthy(there: tuple[str, int]) -> bool:
     try:
         connection.request("GET", "/healthz", headers={"Host": "localhost"})
         return b'"healthy"' in connection.getresponse().read()
-    except OSError:
+    except (OSError, HTTPException):  # nobody, or somebody who speaks otherwise
         return False
     finally:
         connection.close()
