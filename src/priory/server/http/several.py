@@ -21,24 +21,17 @@ async def about_each(upload: Upload, work: Work) -> StreamingResponse:
     If the first cannot be answered about, an error is answered. Later, an answer has begun: it says why it ends.
     """
     groups = upload.groups()
-    try:
-        first = await work(groups)
-    except BaseException:
-        upload.close()
-        raise
+    first = await work(groups)
     return StreamingResponse(_said(upload, groups, first, work), media_type="application/json")
 
 
 async def _said(upload: Upload, groups: Iterator[Group], said: list[bytes], work: Work) -> AsyncIterator[bytes]:
     yield b'{"messages":['
     comma = b""
-    try:
-        while said:
-            yield comma + b",".join(said)
-            comma = b","
-            said = await _next(upload, groups, work)
-    finally:
-        upload.close()
+    while said:
+        yield comma + b",".join(said)
+        comma = b","
+        said = await _next(upload, groups, work)
     tail = json_bytes({"passed_over": upload.passed_over, "stopped": upload.stopped})
     yield b"]," + tail.removeprefix(b"{")
 

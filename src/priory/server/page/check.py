@@ -71,11 +71,8 @@ def check_page(daemon: Daemon, filters: Filters) -> APIRouter:
 
 
 def _nth(upload: Upload, index: int) -> bytes | None:
-    try:
-        _, raw = next(islice(chain.from_iterable(upload.groups()), index, None), (None, None))
-        return raw
-    finally:
-        upload.close()
+    _, raw = next(islice(chain.from_iterable(upload.groups()), index, None), (None, None))
+    return raw
 
 
 def _view(learned: Html) -> list[Html]:
