@@ -9,7 +9,7 @@ from typing import Any, Final
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
 from priory.journal.database import Database, Row, SharedSnapshots
-from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson, Position, Rank
+from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank
 from priory.journal.listing import Listing
 from priory.journal.tombstones import Tombstones
 
@@ -24,7 +24,9 @@ _MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at m
 class Journal:
     """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
 
-    def __init__(self, database: Database, node: str = "", shared: SharedSnapshots | None = None) -> None:
+    def __init__(
+        self, database: Database, node: str = "", shared: SharedSnapshots | None = None, known: Identity | None = None
+    ) -> None:
         self._db = database
         self.node = node  #: which of several machines this is
         self.shared = shared  #: the snapshots that all machines start from, if several may use it at once
@@ -42,10 +44,7 @@ class Journal:
         self.size_bytes = database.size_bytes
         self.check = database.check
         self.close = database.close
-        self.id: str
-        self.bits: int
-        self.personal_bits: int
-        self.id, self.bits, self.personal_bits = self._row("id, bits, personal_bits")
+        self.id, self.bits, self.personal_bits = known or Identity(*self._row("id, bits, personal_bits"))
 
     @property
     def name(self) -> str:

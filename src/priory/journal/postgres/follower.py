@@ -12,13 +12,12 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Final, NamedTuple
+from typing import Final
 
 import psycopg
 
-from priory.journal.automatic import Tallies
 from priory.journal.journal import Journal
-from priory.journal.lesson import Change
+from priory.journal.news import Mark, News
 from priory.journal.postgres.connecting import Connection, connect, named_without_password
 from priory.journal.postgres.database import CHANNEL, PostgresDatabase
 from priory.journal.postgres.errors import named
@@ -33,22 +32,6 @@ FIRST_RETRY_S: Final = 0.25
 LONGEST_RETRY_S: Final = 15.0
 _WAIT_S: Final = 10.0
 _CLOSE_S: Final = 2.0  #: a thread that waits for a silent server is left to itself
-
-
-class Mark(NamedTuple):
-    """Where counts stand: at a change, and its stamp."""
-
-    change: int
-    stamp: str
-
-
-class News(NamedTuple):
-    """What takes counts from one change to a later one."""
-
-    start: Mark
-    end: Mark
-    changes: list[Change]
-    tallies: Tallies | None  #: what the counts must add up to then; None on the way there
 
 
 class Follower:

@@ -109,9 +109,7 @@ class Explanation(Verdict):
 class Lesson(Answer):
     """What became of a lesson; it is durable."""
 
-    outcome: str = Field(
-        description=OUTCOME, examples=["learned"]
-    )
+    outcome: str = Field(description=OUTCOME, examples=["learned"])
     digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
     before: dict[str, float] = Field(
@@ -124,9 +122,7 @@ class LessonOfUpload(Answer):
     """What became of one of several lessons; it is durable."""
 
     source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
-    outcome: str = Field(
-        description=OUTCOME, examples=["learned"]
-    )
+    outcome: str = Field(description=OUTCOME, examples=["learned"])
     digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
 
