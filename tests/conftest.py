@@ -10,7 +10,9 @@ import pytest
 import needed
 import real_postgres
 from priory.demo import draw
+from priory.features import VERSION, Spec
 from priory.filter import Filter
+from priory.journal import Store, prepare_store
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +46,14 @@ def database(postgres: real_postgres.Postgres) -> Iterator[str]:
     """The address of a database that nobody has written to yet."""
     with postgres.database() as name:
         yield postgres.url(name)
+
+
+@pytest.fixture
+def journal_database(postgres: real_postgres.Postgres) -> Iterator[str]:
+    """The name of a database with the tables of a journal in which nothing was learned yet."""
+    with postgres.database() as name:
+        prepare_store(Store(postgres.url(name)), VERSION, Spec().bits)
+        yield name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

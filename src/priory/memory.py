@@ -20,6 +20,7 @@ from priory.journal import (
     AUTOMATIC,
     Change,
     Journal,
+    JournalAwayError,
     JournalBusyError,
     JournalError,
     Lesson,
@@ -32,7 +33,7 @@ from priory.journal import (
     merge,
     open_file,
     open_file_to_read,
-    open_store,
+    open_store_or_later,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
@@ -57,7 +58,7 @@ class Taught(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
+    """What learning one message came to: *learned*, *relearned* under another label, *known* already, or *kept*."""
 
     outcome: str
     digest: str
@@ -87,11 +88,13 @@ class Memory:
     ) -> None:
         self.journal = journal
         self.view = View(journal, labels, counts)
-        self._labels = labels
+        self.labels = labels
         self._model = model
         self._rules = rules
         try:
             refuse_another_order(self.journal, labels)
+        except JournalAwayError as error:
+            self.view.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -122,8 +125,14 @@ class Memory:
         """How many more changes the lines may be older than, a hundredth of the outcomes in them; negative: too old."""
         return self._drawn_from // 100 - (self.view.generation - self._drawn_at)
 
+    def abandon(self) -> None:
+        """Let go of the files at once."""
+        self.view.stop_following()
+        self.journal.close()
+
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
+        self.view.stop_following()
         try:
             if self._has_changed:
                 self.view.save_if_due()
@@ -133,7 +142,7 @@ class Memory:
     def learn(self, taught: list[Taught], user: str, *, late: bool = False) -> list[Learned]:
         """Learn all of these, durably, or none; what comes late may be outdone by what was said since."""
         with self._changing():
-            self.journal.name_labels(self._labels)
+            self.journal.name_labels(self.labels)
             self._leave_to_people([each.letter for each in taught])
             done = self._learn(taught, user, late=late)
             if any(each.outcome != "known" for each in done):
@@ -149,7 +158,7 @@ class Memory:
             lesson = self.journal.lesson_of(digest, user)
             if lesson is None:
                 return None
-            self.journal.name_labels(self._labels)
+            self.journal.name_labels(self.labels)
             (done,) = self._learn([self._taught_anew(lesson, label, time)], user)
             if done.outcome != "known":
                 self._score_unscored()
@@ -201,11 +210,11 @@ class Memory:
             with self._changing(wait=False):
                 outcome = self._allowed(taught)
                 if outcome == "learned":
-                    self.journal.name_labels(self._labels)
+                    self.journal.name_labels(self.labels)
                     self.journal.learn(
                         _lesson(taught, None, AUTOMATIC, self.journal.node)._replace(digest=taught.letter)
                     )
-                    self.view.automatic[self._labels.index(taught.label)] += 1
+                    self.view.automatic[self.labels.index(taught.label)] += 1
                     self.view.add(taught.buckets, taught.label, None)
         except JournalBusyError:
             return "busy"
@@ -216,7 +225,7 @@ class Memory:
             return "early"
         if self._is_known(taught):
             return "known"
-        which = self._labels.index(taught.label)
+        which = self.labels.index(taught.label)
         by_people, automatic = self.view.by_people[which], self.view.automatic[which]
         today = self.journal.automatic.n_since(taught.label, taught.time - DAY_S) if automatic else 0
         return "learned" if has_room(self._rules, by_people, automatic, today) else "full"
@@ -266,13 +275,13 @@ class Memory:
             raise JournalError(
                 f"{other.name} has 2^{other.bits} buckets and {self.journal.name} 2^{self.journal.bits}."
             )
-        unknown = set(other.tally()) - set(self._labels)
+        unknown = set(other.tally()) - set(self.labels)
         if unknown:
             names = ", ".join(sorted(unknown))
             raise JournalError(f"{other.name} has labels this filter does not know: {names}. Add them to its labels.")
-        refuse_another_order(other, self._labels)
+        refuse_another_order(other, self.labels)
         with self._changing():
-            self.journal.name_labels(self._labels)
+            self.journal.name_labels(self.labels)
             done = merge(self.journal, other)
             self.view.catch_up()
         self.view.save_if_due(1)
@@ -339,7 +348,7 @@ class Memory:
         change = self.journal.forget(digest, user)
         if change:
             if user == AUTOMATIC:
-                self.view.automatic[self._labels.index(change.label)] -= 1
+                self.view.automatic[self.labels.index(change.label)] -= 1
             self.view.apply(change)
         return change
 
@@ -357,7 +366,7 @@ class Memory:
         Corrections take the newest lines, but to draw them takes longer than all else. So where recent ones say that
         there is nothing to correct, as for nearly all mail, they do.
         """
-        which = {label: i for i, label in enumerate(self._labels)}
+        which = {label: i for i, label in enumerate(self.labels)}
         labels = [which[each.label] for each in new]
         run = self._model.run(
             self.counts, [(each.buckets, each.offsets) for each in new], labels, self._are_in_turn(labels)
@@ -383,7 +392,7 @@ class Memory:
 
     def _count_uncertain(self, taught: Taught, plain: list[float]) -> HeldOut:
         """Count a message with these scores; return what the newest lines predict of it."""
-        which, n_labels = self._labels.index(taught.label), len(self._labels)
+        which, n_labels = self.labels.index(taught.label), len(self.labels)
         predicted = held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
         self.view.add(taught.buckets, taught.label, predicted)
         return predicted
@@ -409,7 +418,7 @@ class Memory:
         if min(totals) < 10 or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
-        for label, n, scored in zip(self._labels, totals, counts.n_scored(), strict=True):
+        for label, n, scored in zip(self.labels, totals, counts.n_scored(), strict=True):
             wanted = min(n, SCORED)
             if 2 * scored < wanted:
                 for lesson in self.journal.unscored(label, wanted - scored, size):
@@ -436,7 +445,8 @@ def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> L
 def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, Path]:
     """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
     if store is not None:
-        return open_store(store, VERSION), home / "shared-counts"
+        counts = home / "shared-counts"
+        return open_store_or_later(store, VERSION, counts, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
 

@@ -43,5 +43,4 @@ def test_whatever_fails_nodes_end_with_the_same_counts_and_lose_nothing(
         lessons = {(lesson.digest.hex(), lesson.user): lesson.label for lesson in fresh.journal.lessons()}
     assert counted == {rebuilt}
     assert lost(acts, lessons) == []
-    assert len(lessons) == fresh.n_lessons
     assert sum(act.ended is not None for act in acts) > 200

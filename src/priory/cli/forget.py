@@ -77,7 +77,7 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
 
 def _forget_messages(what: list[str], user: str, home: Path, as_json: bool) -> None:
-    from priory.memory import KEPT  # noqa: PLC0415
+    from priory.keeping import KEPT  # noqa: PLC0415
 
     done = Counter({"forgotten": 0, "unknown": 0})
     others: set[str] = set()

@@ -5,8 +5,8 @@ from typing import Final
 
 from priory import __version__
 from priory.filter import Filter, Prepared
+from priory.keeping import KEPT
 from priory.marking import marked, marked_head
-from priory.memory import KEPT
 from priory.points import ham_label, rating_of, spam_label
 from priory.verdict import Verdict, by_kind, digits, printable, readable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told

@@ -18,15 +18,15 @@ import psycopg
 
 from priory.journal.journal import Journal
 from priory.journal.news import Mark, News
-from priory.journal.postgres.connecting import Connection, connect, named_without_password
+from priory.journal.postgres.connecting import Connection, Connections, connect, named_without_password
 from priory.journal.postgres.database import CHANNEL, PostgresDatabase
 from priory.journal.postgres.errors import named
 
 PAGE: Final = 500  #: changes that are fetched together
 MOST_WAITING: Final = 4  #: pages that nobody has taken yet
 POLL_S: Final = 1.0  #: after which the server is asked, though nothing was heard
-#: Between two looks. The first lesson after a while is taken in at once; of many, those of a moment together: after each
-#: look a check draws the lines of calibration anew, which costs it more than a lesson does.
+#: Between two looks. The first lesson after a while is taken in at once; of many, those of a moment together: after
+#: each look a check draws the lines of calibration anew, which costs it more than a lesson does.
 PAUSE_S: Final = 0.2
 FIRST_RETRY_S: Final = 0.25
 LONGEST_RETRY_S: Final = 15.0
@@ -94,10 +94,9 @@ class Follower:
 
     def _follow(self, connection: Connection) -> None:
         heard = _Heard(connection, self._woken)
-        journal = Journal(PostgresDatabase(_Always(connection, named_without_password(self._url)), _WAIT_S))
+        journal = Journal(PostgresDatabase(_Always(self._url, connection), _WAIT_S))
         while not self._is_closing:
             self._fetch(journal)
-            self.trouble = None
             self._sleep(PAUSE_S)
             heard.wait(POLL_S)
 
@@ -113,6 +112,7 @@ class Follower:
         while not (self._is_closing or self.is_lost or len(self._news) >= MOST_WAITING):
             mark = self._mark
             news, is_lost = self._page(journal, mark)
+            self.trouble = None
             with self._lock:
                 if self._mark is not mark:  # somebody has sought another meanwhile
                     continue
@@ -163,20 +163,17 @@ class _Heard:
         self._is_heard = False
 
 
-class _Always:
+class _Always(Connections):
     """The connection that is there, for whoever asks for one."""
 
-    def __init__(self, connection: Connection, name: str) -> None:
+    def __init__(self, url: str, connection: Connection) -> None:
+        super().__init__(url)
         self._connection = connection
-        self.name = name
 
     @contextmanager
     def taken(self) -> Iterator[Connection]:
         """Give the connection."""
         yield self._connection
-
-    def close(self) -> None:
-        """Leave it to who has made it."""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import AfterValidator
 
 from priory.filter import Filter
-from priory.memory import KEPT
+from priory.keeping import KEPT
 from priory.message import parse
 from priory.server.counted import LESSON_TIMES
 from priory.server.http import schemas
