@@ -13,14 +13,17 @@ import random
 import select
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from priory.demo import draw
+from priory.features import Spec
 from priory.filter import Filter, Options
-from priory.journal import JournalError, Store
+from priory.journal import JournalAwayError, JournalError, Store
 from priory.message import parse
 
+BITS = 16  #: of the journal, so that all is quick that goes through all counts
 USERS = ("", "ann", "bob")
 LABELS = ("ham", "spam", None)  #: what can be said of a message; None: its lesson is forgotten
 
@@ -63,11 +66,13 @@ def say(line: str) -> None:
 
 def main(url: str, home: str, name: str, seed: str, n_messages: str) -> None:
     """Act until told to stop."""
-    options = Options(store=Store(url, name))
+    options = Options(store=Store(url, name), spec=Spec(bits=BITS))
     mail = [drawn.raw for drawn in draw(int(n_messages), seed=7)]
     folder = Path(home)
     with Filter.open(folder, options) as learning, Filter.open(folder, options) as checking:
         checking.follow()
+        with suppress(JournalAwayError):
+            learning.rebuild()  # which leaves a snapshot to start from without the server
         with (folder / "notes").open("a") as notes:
             say("ready")
             act_until_told(learning, checking, mail, notes, int(seed))

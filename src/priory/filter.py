@@ -14,7 +14,7 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Outbox, Selection, Store, follow_store
+from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection, Store, follow_store
 from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
@@ -177,7 +177,7 @@ class Filter:
         self._model = options.model
         journal, counts = open_journal(home, options.spec.bits, options.store)
         self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
-        self._keeping = Keeping(self._memory, Outbox(home, journal.id) if options.store else None)
+        self._keeping = Keeping(self._memory, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of

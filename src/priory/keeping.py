@@ -5,6 +5,7 @@ what the journal has, fails until it can be reached: to forget by digest or a se
 """
 
 from itertools import groupby
+from pathlib import Path
 from typing import Final
 
 from priory.features import unpacked
@@ -16,11 +17,17 @@ KEPT: Final = "\tkept"  #: in place of the label of a lesson: it will be forgott
 
 
 class Keeping:
-    """Teaches a memory; if its journal cannot be reached, an outbox keeps what was said, where there is one."""
+    """Teaches a memory; if its journal cannot be reached, an outbox in the home keeps what was said, if it has one."""
 
-    def __init__(self, memory: Memory, outbox: Outbox | None) -> None:
+    def __init__(self, memory: Memory, home: Path | None) -> None:
         self._memory = memory
-        self._outbox = outbox
+        self._home = home
+
+    @property
+    def _outbox(self) -> Outbox | None:
+        """Where to keep what is said; nowhere if the journal was never reached: nothing is known of it then."""
+        name = self._memory.journal.id
+        return Outbox(self._home, name) if self._home and name else None
 
     def learn(self, taught: list[Taught], user: str) -> list[Learned]:
         """Learn all of these, durably, or none; or keep them."""
@@ -43,15 +50,16 @@ class Keeping:
 
     def deliver(self) -> int:
         """Hand what was kept to the journal, in order; return how many lessons and wishes that were."""
-        n = 0
-        while self._outbox is not None:
-            acts, last = self._outbox.first(TOGETHER)
+        outbox, n = self._outbox, 0
+        if outbox is None:
+            return 0
+        while True:
+            acts, last = outbox.first(TOGETHER)
             if not acts:
-                break
+                return n
             self._take_in(acts)
-            self._outbox.drop(last)
+            outbox.drop(last)
             n += len(acts)
-        return n
 
     def _take_in(self, acts: list[Kept]) -> None:
         for (user, is_lesson), some in groupby(acts, lambda act: (act.user, act.label is not None)):
@@ -66,14 +74,16 @@ class Keeping:
         view = self._memory.view
         if view.is_away and isinstance(view.trouble, JournalAwayError):
             raise view.trouble
+        self._memory.journal.get_known()
         self.deliver()
 
     def _keep(self, acts: list[Kept], error: JournalAwayError) -> None:
         if not self._memory.view.is_away:
             self._memory.view.work_on(error)
-        if self._outbox is None or not self._memory.journal.id:  # of a journal that was never reached nothing is known
+        outbox = self._outbox
+        if outbox is None:
             raise error
-        self._outbox.keep(acts)
+        outbox.keep(acts)
 
     def _taught(self, kept: Kept) -> Taught:
         labels = self._memory.labels

@@ -44,7 +44,20 @@ class Journal:
         self.size_bytes = database.size_bytes
         self.check = database.check
         self.close = database.close
-        self.id, self.bits, self.personal_bits = known or Identity(*self._row("id, bits, personal_bits"))
+        self.id, self.bits, self.personal_bits = known or self._identity()
+
+    def _identity(self) -> Identity:
+        return Identity(*self._row("id, bits, personal_bits"))
+
+    def get_known(self) -> None:
+        """See what a journal is that could not be reached when it was opened, and of which nothing was known."""
+        if not self.id:
+            found = self._identity()
+            if (found.bits, found.personal_bits) != (self.bits, self.personal_bits):
+                raise JournalError(
+                    f"{self.name} has other sizes than were assumed while it could not be reached: start again."
+                )
+            self.id = found.id
 
     @property
     def name(self) -> str:

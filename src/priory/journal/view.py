@@ -74,6 +74,7 @@ class View:
                 self.trouble = None
 
     def _look(self) -> None:
+        self._journal.get_known()
         version = self._journal.version()
         if version != self._seen_version:
             with self._journal.reading():
@@ -123,8 +124,9 @@ class View:
                 self.invalidate()
                 break
         self.trouble = follower.trouble
-        if (follower.is_lost or self.change < 0) and not (self.trouble or self.is_away) and self._journal.id:
+        if (follower.is_lost or self.change < 0) and not (self.trouble or self.is_away):
             try:
+                self._journal.get_known()
                 with self._journal.reading():
                     self.catch_up()
                 follower.seek(self._mark)
