@@ -490,7 +490,7 @@ class Filter:
         }
         probabilities = [claim.probability for claim in claims.values()]
         expected = costs.expected(probabilities)
-        reason = f"no {' and no '.join(missing)} has been learned yet" if missing else ""
+        reason = self._reason(missing)
         return Verdict(
             label=UNSURE if reason else cheapest(expected),
             about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
@@ -500,6 +500,14 @@ class Filter:
             digest=read.digest.hex(),
             reason=reason,
         )
+
+    def _reason(self, missing: list[str]) -> str:
+        """Why nothing can be said about a message."""
+        if not missing:
+            return ""
+        if self.trouble is not None:
+            return "the journal cannot be reached, and this machine has too few counts of its own"
+        return f"no {' and no '.join(missing)} has been learned yet"
 
     def _missing(self) -> list[str]:
         """The labels that were never learned, if for want of them nothing can be said about any message."""

@@ -42,11 +42,11 @@ def open_store_or_later(store: Store, features_version: int, counts: Path, bits:
         return open_later(store.url, store.node, known_of(counts) or Identity("", bits, PERSONAL_BITS))
 
 
-def follow_store(store: Store, mark: Mark) -> "Follower":
+def follow_store(store: Store, mark: Mark, trouble: Exception | None) -> "Follower":
     """Start to follow the journal in a database, for counts that stand at a mark."""
     from priory.journal.postgres.follower import Follower  # noqa: PLC0415
 
-    return Follower(store.url, mark)
+    return Follower(store.url, mark, trouble)
 
 
 def prepare_store(store: Store, features_version: int, bits: int, personal_bits: int = PERSONAL_BITS) -> int:

@@ -99,10 +99,10 @@ class View:
             self._start_empty()
             self.change = -1
 
-    def follow(self, start: "Callable[[Mark], Follower]") -> None:
+    def follow(self, start: "Callable[[Mark, Exception | None], Follower]") -> None:
         """Have a thread fetch from now on what is new: to refresh only takes in what has come."""
         self.refresh()
-        self._follower = start(self._mark)
+        self._follower = start(self._mark, self.trouble)
 
     def stop_following(self) -> None:
         """Have nothing fetched any more."""

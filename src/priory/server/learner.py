@@ -56,7 +56,7 @@ class Learner:
                 lambda done: self._autolearned(label) if done.result() == "learned" else None
             )
 
-    def rest(self, change: int) -> None:
+    def rest(self, change: int = 0) -> None:
         """Close the filter if no lesson has come for a while.
 
         Where several machines share a journal, see to what is due: what was kept for it, and a snapshot if by now

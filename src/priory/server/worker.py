@@ -96,8 +96,13 @@ class _Worker:
 
     def _keep_up(self) -> None:
         """Take in what other machines have taught, so that no check has a night of it to take in."""
-        self._filter.refresh()
-        trouble = self._filter.trouble
+        if self._filter.options.store is None:
+            return
+        try:
+            self._filter.refresh()
+            trouble = self._filter.trouble
+        except JournalError as error:
+            trouble = error
         if trouble is not None and self._trouble is None:
             log("cut off", why=repr(str(trouble)), counting=f"up to change {self._filter.change}")
         elif trouble is None and self._trouble is not None:

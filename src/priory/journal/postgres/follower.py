@@ -37,7 +37,7 @@ _CLOSE_S: Final = 2.0  #: a thread that waits for a silent server is left to its
 class Follower:
     """A thread that fetches news for counts that stand at a mark."""
 
-    def __init__(self, url: str, mark: Mark) -> None:
+    def __init__(self, url: str, mark: Mark, trouble: Exception | None = None) -> None:
         self._url = url
         self._mark = mark  # where the counts stand when all news is taken
         self._news: deque[News] = deque()
@@ -46,7 +46,7 @@ class Follower:
         self._woken, self._waking = os.pipe()
         os.set_blocking(self._waking, False)
         self.is_lost = False  #: whether no news leads from where the counts stand: they must start afresh
-        self.trouble: Exception | None = None  #: why nothing comes now
+        self.trouble = trouble  #: why nothing comes now
         self._thread = threading.Thread(target=self._run, name="priory-follower", daemon=True)
         self._thread.start()
 
