@@ -430,6 +430,15 @@ class Journal:
             found += self._lessons(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
         return found
 
+    def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
+        """Return up to `n` lessons of people of a label whose predictions have this part at a place, by digest."""
+        self._write_down()
+        sql = (
+            f"SELECT {_LESSON} FROM lessons WHERE user <> ? AND label = ? "  # noqa: S608
+            "AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?"
+        )
+        return list(self._lessons(sql, AUTOMATIC, label, at + 1, len(part), part, n))
+
     def merge(self, other: "Journal") -> dict[str, int]:
         """Take in the lessons of another journal; where both have a message, the later lesson counts.
 
