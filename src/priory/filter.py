@@ -366,7 +366,7 @@ class Filter:
         from priory.listed import page_of  # noqa: PLC0415 - a quick start where no one looks
 
         self._memory.view.refresh()
-        found = self.journal.page(self.resolved(selection), most + 1, after)
+        found = self.journal.listing.page(self.resolved(selection), most + 1, after)
         return page_of(found, most, self.options.labels, self._memory.calibrations)
 
     def learned_by(self, changes: Sequence[int]) -> "dict[int, Listed]":
@@ -376,11 +376,11 @@ class Filter:
 
     def n_lessons(self, selection: Selection = EVERYTHING) -> int:
         """Return how many lessons a selection has."""
-        return self.journal.n_of(self.resolved(selection))
+        return self.journal.listing.n_of(self.resolved(selection))
 
     def changes_of(self, selection: Selection) -> list[int]:
         """Return the numbers of the changes that learned the lessons of a selection, in order."""
-        return self.journal.changes_of(self.resolved(selection))
+        return self.journal.listing.changes_of(self.resolved(selection))
 
     def resolved(self, selection: Selection) -> Selection:
         """Return a selection that the journal understands, which knows no certainties: those of now are looked up."""

@@ -34,8 +34,11 @@ from priory.journal import (
     Selection,
     SelectionError,
     View,
+    may_write,
+    merge,
+    open_file,
+    open_file_to_read,
 )
-from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
 from priory.table import LEAST_KNOWN, are_comparable, is_known
@@ -71,7 +74,7 @@ def refuse_another_order(journal: Journal, labels: tuple[str, ...]) -> None:
     scored = journal.labels()
     if any(was != now for was, now in zip(scored, labels, strict=False)):
         raise JournalError(
-            f"{journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
+            f"{journal.name} was taught with the labels {', '.join(scored)}: name these first and in this "
             "order, new ones after them."
         )
 
@@ -235,10 +238,10 @@ class Memory:
         """
         if selection.is_everything:
             raise SelectionError("the selection has all lessons in it: say which to forget")
-        meant = iter(self.journal.changes_of(selection))
+        meant = iter(self.journal.listing.changes_of(selection))
         while some := list(islice(meant, group)):
             with self._changing():
-                there = self.journal.still(some)
+                there = self.journal.listing.still(some)
                 for digest, user in there:
                     self._forget(digest, user)
             if there:
@@ -248,16 +251,16 @@ class Memory:
         """Take in the lessons of another journal, none of them twice."""
         if other.bits != self.journal.bits:
             raise JournalError(
-                f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}."
+                f"{other.name} has 2^{other.bits} buckets and {self.journal.name} 2^{self.journal.bits}."
             )
         unknown = set(other.tally()) - set(self._labels)
         if unknown:
             names = ", ".join(sorted(unknown))
-            raise JournalError(f"{other.path} has labels this filter does not know: {names}. Add them to its labels.")
+            raise JournalError(f"{other.name} has labels this filter does not know: {names}. Add them to its labels.")
         refuse_another_order(other, self._labels)
         with self._changing():
             self.journal.name_labels(self._labels)
-            done = self.journal.merge(other)
+            done = merge(self.journal, other)
             self.view.catch_up()
         self.view.save_if_due(1)
         return done
@@ -433,5 +436,5 @@ def _opened(path: Path, counts: Path, bits: int) -> Journal:
             f"backup, or remove {counts} to start anew."
         )
     if is_there and not (may_write(path) and may_write(path.parent)):
-        return Journal.open_to_read(path, VERSION)
-    return Journal.open(path, VERSION, bits)
+        return open_file_to_read(path, VERSION)
+    return open_file(path, VERSION, bits)

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 #: Whose lessons those are that the filter has learned by itself: no name that a person can have.
 AUTOMATIC: Final = "\tauto"
+PERSONAL_BITS: Final = 22  #: the size of the table of personal evidence, unless a journal was made with another
 
 
 class JournalError(Exception):
@@ -28,11 +29,18 @@ class Lesson(NamedTuple):
     source: str = ""
     sender: str = ""
     time: float = 0.0
+    shared: bool = True  #: whether it counts for everyone, which is decided when it is learned
+    node: str = ""  #: which of several machines has learned it
 
     @property
     def is_automatic(self) -> bool:
         """Whether no person said so."""
         return self.user == AUTOMATIC
+
+    @property
+    def rank(self) -> tuple[float, str, str]:
+        """Which of two lessons about a message counts: the later, and where two are of one moment, the greater."""
+        return self.time, self.node, self.label
 
 
 class Change(NamedTuple):
@@ -42,3 +50,5 @@ class Change(NamedTuple):
     label: str
     features: bytes
     held_out: bytes | None
+    user: str
+    shared: bool

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
+from priory.journal.journal import Journal
 from priory.journal.lesson import Change, JournalError
 from priory.journal.snapshot import load_snapshot, save_snapshot
-from priory.journal.sqlite import Journal
 from priory.packing import unpack
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class View:
         self._start_empty()
         if not self._follow(now):
             raise JournalError(
-                f"{self._journal.path} is damaged: its tally and its lessons differ. Restore it from a backup."
+                f"{self._journal.name} is damaged: its tally and its lessons differ. Restore it from a backup."
             )
 
     def _follow(self, now: int) -> bool:
@@ -96,10 +96,10 @@ class View:
             except ValueError:
                 return False
             self.change = now
-        tally, automatic = self._journal.tallies()
+        every, automatic, unshared = self._journal.tallies()
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
-        return totals == [tally.get(label, 0) for label in self._labels]
+        return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self._labels]
 
     def apply(self, change: Change) -> None:
         """Let one lesson come or go."""
@@ -109,6 +109,8 @@ class View:
             raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
 
     def _apply(self, change: Change) -> None:
+        if not change.shared:
+            return
         buckets, held_out = self._read(change)
         (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), held_out)
         self.generation += 1
@@ -121,7 +123,7 @@ class View:
                 raise ValueError("predictions are damaged")
         except ValueError:
             raise JournalError(
-                f"{self._journal.path} is damaged: a lesson cannot be read. Restore it from a backup."
+                f"{self._journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from when there were fewer or more labels are answers to another question.
         return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
@@ -134,7 +136,7 @@ class View:
     def _label(self, label: str) -> int:
         if label not in self._labels:
             raise JournalError(
-                f"{self._journal.path} holds lessons labelled {label!r}, which the configuration does not name "
+                f"{self._journal.name} holds lessons labelled {label!r}, which the configuration does not name "
                 f"(it has {', '.join(self._labels)}): add the label to it."
             )
         return self._labels.index(label)

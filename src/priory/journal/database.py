@@ -1,0 +1,86 @@
+"""What a journal needs of a database: its rows, by the little SQL that all databases understand in the same way.
+
+Names that are words of SQL are quoted, values are question marks. Where databases differ they say how they put it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class Database(Protocol):
+    """The rows of a journal, and how to change them. Errors say what is wrong with it, and what to do."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def features(self) -> str:
+        """The columns in which the features of a lesson are, or where they are."""
+
+    @property
+    def begins(self) -> str:
+        """The condition that a source begins with a value."""
+
+    @property
+    def has_user(self) -> str:
+        """The condition that a user is the one given."""
+
+    @property
+    def is_marked(self) -> str:
+        """The condition that a change is from one number to another, and that its byte among given ones is 1.
+
+        The fourth value is the number before the first of these bytes.
+        """
+
+    @property
+    def joined(self) -> str:
+        """The changes of lessons, joined by commas, and what was predicted of each, in hexadecimal digits."""
+
+    def version(self) -> int:
+        """Return a number that differs whenever another connection has changed something; asked at every check."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """See one state of the rows, whatever others do meanwhile."""
+
+    def writing(self, *, wait: bool) -> AbstractContextManager[None]:
+        """Make changes that become durable together at the end, or not at all; one writer at a time."""
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        """Return rows; or change something, then there are none."""
+
+    def each_row(self, sql: str, *values: object) -> Iterator[Row]:
+        """Yield rows that may be too many to hold; inside `reading` or `writing`."""
+
+    def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for each of these."""
+
+    def store(self, learned: Sequence[tuple[int, bytes]]) -> list[Row]:
+        """Take in the features of lessons, given in order by the numbers of their changes.
+
+        Returns what belongs in the columns `features` of each.
+        """
+
+    def with_features(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows, each with the features in place of the columns `features`, which come second."""
+
+    def tidy(self, gone: Iterable[int], since: int) -> None:
+        """Drop the features of lessons that are gone, and put those in order that came after a change."""
+
+    def make(self, statements: Iterable[str]) -> None:
+        """Make tables that not every journal has, as these statements say, if they are not there yet."""
+
+    def has(self, table: str) -> bool:
+        """Tell whether there is such a table."""
+
+    def size_bytes(self) -> int:
+        """Return what it takes on disk."""
+
+    def check(self) -> None:
+        """Read everything and raise JournalError if it is damaged."""
+
+    def close(self) -> None:
+        """Let go of it."""

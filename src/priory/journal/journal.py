@@ -1,0 +1,261 @@
+"""A journal: lessons that are learned and forgotten, each change with its number, in whatever database."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final
+
+from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
+from priory.journal.confirmed import Confirmed
+from priory.journal.database import Database
+from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson
+from priory.journal.listing import Listing
+
+#: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
+_IS_LEARNED: Final = 'substr(digest, 17) = ? AND "user" = ?'
+_LESSON: Final = 'digest, label, held_out, "user", source, sender, time, shared, node'
+_CHANGE: Final = 'label, held_out, "user", shared'
+_MOST_WAITING: Final = 1_000
+_MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at most
+
+
+class Journal:
+    """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self.listing = Listing(database)
+        self.automatic = Automatic(database)
+        self._confirmed = Confirmed(database)
+        self._tally: Counter[str] = Counter()
+        self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
+        self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
+        self.version = database.version
+        self.reading = database.reading
+        self.size_bytes = database.size_bytes
+        self.check = database.check
+        self.close = database.close
+        self.id: str
+        self.bits: int
+        self.personal_bits: int
+        self.id, self.bits, self.personal_bits = self._row("id, bits, personal_bits")
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self._db.name
+
+    def _row(self, columns: str) -> tuple[Any, ...]:
+        rows = self._db.rows(f"SELECT {columns} FROM journal")  # noqa: S608
+        if not rows:
+            raise JournalError(f"{self.name} is not whole: a row is missing. Restore it from a backup.")
+        return rows[0]
+
+    @contextmanager
+    def writing(self, *, wait: bool = True) -> Iterator[None]:
+        """Make changes that become durable together at the end, or not at all."""
+        with self._db.writing(wait=wait):
+            self.last_change, self._tally = self.position()[0], Counter()
+            try:
+                yield
+                self.number_changes()
+            finally:
+                self._waiting.clear()
+
+    def number_changes(self) -> None:
+        """Write down the number of the last change, and how the tally has moved, if anything was changed."""
+        if not self._tally:
+            return
+        self._write_down()
+        self._db.rows("UPDATE journal SET change = ?", self.last_change)
+        self._db.run_many(
+            "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = tally.n + excluded.n",
+            self._tally.items(),
+        )
+        self._tally.clear()
+
+    def position(self) -> tuple[int, int]:
+        """Return the number of the last change, and the last one whose forgotten lessons are gone."""
+        change, settled = self._row("change, settled")
+        return int(change), int(settled)
+
+    def labels(self) -> list[str]:
+        """Return the labels in the order in which lessons were scored; none if nothing was learned yet."""
+        (labels,) = self._row("labels")
+        return str(labels).split("\n") if labels else []
+
+    def name_labels(self, labels: Sequence[str]) -> None:
+        """Write down the order of the labels; those that a configuration leaves out keep their place."""
+        if len(labels) > len(self.labels()):
+            self._db.rows("UPDATE journal SET labels = ?", "\n".join(labels))
+
+    def snapshot(self) -> str:
+        """Return the digest of the counts at the last settled change; empty if there was no snapshot yet."""
+        (digest,) = self._row("snapshot")
+        return str(digest)
+
+    def tally(self) -> dict[str, int]:
+        """Return how many lessons there are of each label."""
+        return self.tallies().every
+
+    def tallies(self) -> Tallies:
+        """Return how many lessons there are of each label, and how many of what sort."""
+        return told_apart(dict(self._db.rows("SELECT label, n FROM tally WHERE n > 0")))
+
+    def label_of(self, digest: bytes, user: str = "") -> str | None:
+        """Return the label under which a message was learned, if it was."""
+        return self.labels_of([digest], user).get(digest)
+
+    def users_of(self, digest: bytes) -> list[str]:
+        """Return whose lessons a message has: the empty name is nobody in particular, AUTOMATIC no person."""
+        self._write_down()
+        rows = self._db.rows('SELECT "user" FROM lessons WHERE substr(digest, 17) = ?', digest[16:])
+        return sorted(user for (user,) in rows)
+
+    def labels_of(self, digests: Iterable[bytes], user: str = "") -> dict[bytes, str]:
+        """Return the labels under which messages were learned, of those that were."""
+        ends = {digest[16:]: digest for digest in digests}
+        labels: dict[bytes, str] = {}
+        self._write_down()
+        asked = iter(ends)
+        while some := list(islice(asked, _MOST_ASKED)):
+            are_learned = f'substr(digest, 17) IN ({", ".join("?" * len(some))}) AND "user" = ?'
+            sql = f"SELECT substr(digest, 17), label FROM lessons WHERE {are_learned}"  # noqa: S608
+            labels.update((ends[end], label) for end, label in self._db.rows(sql, *some, user))
+        return labels
+
+    def _learned(self, columns: str, digest: bytes, user: str) -> tuple[Any, ...] | None:
+        if (digest, user) in self._waiting:
+            self._write_down()
+        sql = f"SELECT {columns} FROM lessons WHERE {_IS_LEARNED}"  # noqa: S608
+        rows = self._db.rows(sql, digest[16:], user)
+        return rows[0] if rows else None
+
+    def learn(self, lesson: Lesson) -> None:
+        """Append a lesson; a message is learned once per user, so an earlier lesson must be forgotten first."""
+        self.learn_many([lesson])
+
+    def learn_many(self, lessons: Iterable[Lesson]) -> None:
+        """Append lessons in their order."""
+        waiting, tally, change = self._waiting, self._tally, self.last_change
+        for lesson in lessons:
+            key = lesson.digest, lesson.user
+            if key in waiting or len(waiting) == _MOST_WAITING:
+                self._write_down()
+            change += 1
+            waiting[key] = change, lesson
+            tally.update(tallied(lesson.label, lesson.user, shared=lesson.shared))
+        self.last_change = change
+
+    def _write_down(self) -> None:
+        """Give the lessons learned so far their rows: many at once cost less than each by itself."""
+        if not self._waiting:
+            return
+        waiting = list(self._waiting.values())
+        self._waiting.clear()
+        if any(lesson.is_automatic for _, lesson in waiting):
+            self.automatic.begin()
+        stored = self._db.store([(change, lesson.features) for change, lesson in waiting])
+        rows = [
+            (change, *where, digest, label, *rest)
+            for where, (change, (digest, label, _, *rest)) in zip(stored, waiting, strict=True)
+        ]
+        values = ", ".join("?" * len(rows[0]))
+        self._db.run_many(f"INSERT INTO lessons (change, {self._db.features}, {_LESSON}) VALUES ({values})", rows)  # noqa: S608
+
+    def forget(self, digest: bytes, user: str = "") -> Change | None:
+        """Move a lesson to the forgotten ones and return what that means for counts; None if there is none."""
+        row = self._learned("change", digest, user)
+        if row is None:
+            return None
+        ((_, change),) = self._changes(-1, "change", "lessons", "change = ?", *row)
+        kept = f"{self._db.features}, {_CHANGE}"
+        self._db.rows(
+            f"INSERT INTO forgotten (change, learned, {kept}) SELECT ?, change, {kept} FROM lessons WHERE change = ?",  # noqa: S608
+            self.last_change + 1,
+            *row,
+        )
+        self._db.rows("DELETE FROM lessons WHERE change = ?", *row)
+        self.last_change += 1
+        self._tally.subtract(tallied(change.label, user, shared=change.shared))
+        return change
+
+    def changes_since(self, change: int) -> Iterator[Change]:
+        """Yield what brings counts at `change` up to date, the additions first; call inside `reading` or `writing`."""
+        for _, learned in self._changes(1, "change", "lessons", "change > ?", change):
+            yield learned
+        for _, gone in self._changes(-1, "learned", "forgotten", "change > ? AND learned <= ?", change, change):
+            yield gone
+
+    def _changes(self, sign: int, number: str, table: str, where: str, *values: object) -> Iterator[tuple[int, Change]]:
+        sql = f"SELECT {number}, {self._db.features}, {_CHANGE} FROM {table} WHERE {where} ORDER BY {number}"  # noqa: S608
+        for learned, features, label, held_out, user, shared in self._db.with_features(self._db.each_row(sql, *values)):
+            yield learned, Change(sign, label, features, held_out, user, bool(shared))
+
+    def settle(self, snapshot: str) -> None:
+        """Drop what was forgotten: a snapshot at the last change has taken it in, no one else needs its features."""
+        _, settled = self.position()
+        gone = [learned for (learned,) in self._db.rows("SELECT learned FROM forgotten")]
+        self._db.rows("DELETE FROM forgotten")
+        self._db.tidy(gone, settled)
+        self._db.rows("UPDATE journal SET settled = ?, snapshot = ?", self.last_change, snapshot)
+
+    def lessons(self) -> Iterator[Lesson]:
+        """Yield all lessons in the order they were learned; meanwhile nothing can be written through this journal."""
+        with self.reading():
+            yield from self._lessons("TRUE ORDER BY change")
+
+    def _lessons(self, where: str, *values: object) -> Iterator[Lesson]:
+        sql = f"SELECT change, {self._db.features}, {_LESSON} FROM lessons WHERE {where}"  # noqa: S608
+        for _, features, digest, label, *rest, shared, node in self._db.with_features(self._db.each_row(sql, *values)):
+            yield Lesson._make((digest, label, features, *rest, bool(shared), node))
+
+    def lesson_of(self, digest: bytes, user: str) -> Lesson | None:
+        """Return the lesson about a message; call inside `writing`."""
+        row = self._learned("change", digest, user)
+        if row is None:
+            return None
+        (lesson,) = self._lessons("change = ?", *row)
+        return lesson
+
+    def rank_of(self, digest: bytes, user: str) -> tuple[float, str, str] | None:
+        """Return the rank of the lesson about a message, which a later one must be above; None if there is none."""
+        row = self._learned("time, node, label", digest, user)
+        return row and (row[0], row[1], row[2])
+
+    def confirmed(self) -> set[int]:
+        """Return the changes that learned the lessons whose labels were confirmed."""
+        return self._confirmed.changes()
+
+    def is_confirmed(self, digest: bytes, user: str) -> bool:
+        """Tell whether the label of a lesson was confirmed."""
+        row = self._learned("change", digest, user)
+        return row is not None and self._confirmed.has(*row)
+
+    def confirm(self, digest: bytes, user: str, label: str, *, right: bool = True) -> bool:
+        """Note that the label of a lesson is right, or that nobody is sure of it; tell whether there is that lesson."""
+        row = self._learned("change, label", digest, user)
+        if row is None or row[1] != label:
+            return False
+        self._confirmed.note(row[0], right=right)
+        return True
+
+    def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
+        """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.
+
+        If there are too few, those follow whose predictions have another size: from when there were other labels. All
+        lessons are looked through: this is wanted a few times in a journal's life, an index would cost every lesson.
+        """
+        self._write_down()
+        where = '"user" <> ? AND label = ? AND %s ORDER BY digest LIMIT ?'
+        found = list(self._lessons(where % "held_out IS NULL", AUTOMATIC, label, n))
+        if len(found) < n:
+            found += self._lessons(where % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
+        return found
+
+    def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
+        """Return up to `n` lessons of people of a label whose predictions have these bytes at a place, by digest."""
+        self._write_down()
+        where = '"user" <> ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?'
+        return list(self._lessons(where, AUTOMATIC, label, at + 1, len(part), part, n))
