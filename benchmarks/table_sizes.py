@@ -174,6 +174,7 @@ def tables(name: str, mail: Sequence[Example], sizes: Sequence[int]) -> Iterator
         checking, learning, writing = micros(mail, options)
         lesson = np.mean([len(packed(each.message.features, bits)) for each in with_table(mail[::EVERY], bits)])
         row = [f"2^{bits}", f"{Counts.size_bytes(bits, 2) / 1e6:,.0f}", f"{lesson:,.0f}"]
+        row += [f"{len(vocabulary.features) / 2**bits:.2g}"]
         row += [f"{100 * share:.1f}" for share in (load.used, load.shared, load.shared_in_mail)]
         row += [f"{figures[figure].estimate:.{digits}f}" for figure, digits in SHOWN.items()]
         rows.append([*row, f"{checking:.0f}", f"{learning:.0f}", f"{writing:.2f}"])
