@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import needed
+import real_postgres
 from priory.demo import draw
 from priory.filter import Filter
 
@@ -29,6 +30,20 @@ def lessons(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in list(draw(240, seed=4))[:200]):
             pass
     return home
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[real_postgres.Postgres]:
+    """A PostgreSQL server for all tests: whoever stops it starts it again."""
+    with real_postgres.postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: real_postgres.Postgres) -> Iterator[str]:
+    """The address of a database that nobody has written to yet."""
+    with postgres.database() as name:
+        yield postgres.url(name)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
