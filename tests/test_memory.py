@@ -13,7 +13,7 @@ from priory.decision import UNSURE, Costs
 from priory.demo import draw
 from priory.features import VERSION, Spec
 from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, Filter, Options
-from priory.journal import Journal, JournalError
+from priory.journal import JournalError, open_file_to_read
 
 SMALL = Options(spec=Spec(bits=16))
 MAIL = list(draw(160, seed=5))
@@ -162,7 +162,7 @@ def test_a_journal_with_the_labels_in_another_order_is_not_merged(tmp_path: Path
     with Filter.open(tmp_path / "turned", turned) as other:
         other.learn(MAIL[0].raw, "ham")
     with Filter.open(tmp_path / "home", SMALL) as filter_:
-        journal = Journal.open_to_read(tmp_path / "turned" / "journal.sqlite", VERSION)
+        journal = open_file_to_read(tmp_path / "turned" / "journal.sqlite", VERSION)
         with pytest.raises(JournalError, match="was taught with the labels spam, ham: name these first"):
             filter_.merge(journal)
         journal.close()

@@ -1,7 +1,6 @@
 """The filter: where the stages meet. Check, learn, forget, explain."""
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,8 +14,8 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection
-from priory.memory import Learned, Memory, Taught
+from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection, Store
+from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
 from priory.verdict import Claim, Evidence, Kind, Verdict
@@ -58,6 +57,7 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -174,7 +174,8 @@ class Filter:
         self.home = home
         self.options = options
         self._model = options.model
-        self._memory = Memory(home, options.labels, options.spec.bits, self._model, options.autolearn)
+        journal, counts = open_journal(home, options.spec.bits, options.store)
+        self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
@@ -339,7 +340,7 @@ class Filter:
         if user == AUTOMATIC:
             raise ValueError("an automatic lesson is no person's: forget it, and learn the message")
         self._refuse_label(label)
-        return self._memory.relearn(digest, label, user, time.time())
+        return self._memory.relearn(digest, label, user, self.journal.now())
 
     def confirm(self, digest: bytes, label: str, user: str = "", *, right: bool = True) -> bool:
         """Note that the label of a lesson is right however it looks, or take that back; False: no such lesson.
@@ -366,7 +367,7 @@ class Filter:
         from priory.listed import page_of  # noqa: PLC0415 - a quick start where no one looks
 
         self._memory.view.refresh()
-        found = self.journal.page(self.resolved(selection), most + 1, after)
+        found = self.journal.listing.page(self.resolved(selection), most + 1, after)
         return page_of(found, most, self.options.labels, self._memory.calibrations)
 
     def learned_by(self, changes: Sequence[int]) -> "dict[int, Listed]":
@@ -376,11 +377,11 @@ class Filter:
 
     def n_lessons(self, selection: Selection = EVERYTHING) -> int:
         """Return how many lessons a selection has."""
-        return self.journal.n_of(self.resolved(selection))
+        return self.journal.listing.n_of(self.resolved(selection))
 
     def changes_of(self, selection: Selection) -> list[int]:
         """Return the numbers of the changes that learned the lessons of a selection, in order."""
-        return self.journal.changes_of(self.resolved(selection))
+        return self.journal.listing.changes_of(self.resolved(selection))
 
     def resolved(self, selection: Selection) -> Selection:
         """Return a selection that the journal understands, which knows no certainties: those of now are looked up."""
@@ -411,7 +412,7 @@ class Filter:
         return Stats(
             lessons={label: tally.get(label, 0) for label in labels},
             automatic=dict(zip(labels, self._memory.view.automatic, strict=True)),
-            changes=self.journal.position()[0],
+            changes=self.journal.position().change,
             buckets_used=int(counts.table.any(axis=1).sum()),
             buckets=len(counts.rows),
             scored=dict(zip(labels, counts.n_scored(), strict=True)),
@@ -427,7 +428,7 @@ class Filter:
             for (digest, sender, features, blob, name), (_, label, source) in zip(read, some, strict=True):
                 self._refuse_label(label)
                 stored = blob or packed(features, self._spec.bits)
-                now = time.time()
+                now = self.journal.now()
                 yield Taught(
                     digest, label, stored, features.buckets, features.offsets, source, sender, now, name or digest
                 )

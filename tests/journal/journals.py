@@ -7,7 +7,7 @@ from pathlib import Path
 from priory.bayes import Counts
 from priory.features import VERSION
 from priory.filter import Filter
-from priory.journal import Journal, Lesson
+from priory.journal import Journal, Lesson, open_file
 
 Open = Callable[[Path], Filter]
 CountsOf = Callable[[Filter], Counts]
@@ -17,7 +17,7 @@ LESSON = Lesson(b"\1" * 32, "ham", b"\0")
 
 
 def open_journal(path: Path, wait_s: float = 10.0) -> Journal:
-    return Journal.open(path, VERSION, 12, wait_s)
+    return open_file(path, VERSION, 12, wait_s)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -73,7 +73,7 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
     with opened(tmp_path) as filter_:
         assert filter_.lessons(selection).lessons == []
         with pytest.raises(ValueError, match="a journal knows no certainties: ask the filter"):
-            filter_.journal.n_of(selection)
+            filter_.journal.listing.n_of(selection)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def learn_anew(journal: Journal, lesson: Lesson) -> None:
 
 
 def everything(journal: Journal) -> list[Entry]:
-    return journal.page(EVERYTHING, 1_000)
+    return journal.listing.page(EVERYTHING, 1_000)
 
 
 @settings(max_examples=80, deadline=None)
@@ -95,14 +95,14 @@ def test_pages_are_the_selected_lessons_from_the_latest_on(
         latest = sorted(model.values(), key=lambda lesson: lesson.time)[::-1]
         expected = [lesson for lesson in latest if is_meant(lesson, selection)]
         found: list[Entry] = []
-        while page := journal.page(selection, most, found[-1].place if found else None):
+        while page := journal.listing.page(selection, most, found[-1].place if found else None):
             assert len(page) <= most
             found += page
         assert [entry[1:] for entry in found] == [
             (each.digest, each.label, each.held_out, each.user, each.source, each.sender, each.time)
             for each in expected
         ]
-        assert journal.n_of(selection) == len(expected)
+        assert journal.listing.n_of(selection) == len(expected)
         journal.close()
 
 
@@ -121,7 +121,7 @@ def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
         for lesson in learned:
             learn_anew(other, lesson)
         before, found, turns = everything(other), [], iter(between)
-        while page := journal.page(selection, most, found[-1].place if found else None):
+        while page := journal.listing.page(selection, most, found[-1].place if found else None):
             assert set(page) <= set(everything(other))
             found += page
             for comes, lesson in next(turns, []):
@@ -143,7 +143,7 @@ def test_nothing_is_held_open_between_pages(tmp_path: Path, mail: list[Drawn], o
         list(writer.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:40]))
         page = reader.lessons(most=10)
         writer.learn(mail[50].raw, mail[50].label)
-        is_busy, *_ = writer.journal._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        is_busy, *_ = writer.journal._db._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         assert not is_busy
         assert len(reader.lessons(most=1_000, after=page.after).lessons) == 30
 
@@ -254,7 +254,7 @@ def test_who_is_killed_while_forgetting_can_go_on(
         acknowledged += more[0]
     os.close(reading)
     with opened(tmp_path) as filter_:
-        still = filter_.journal.n_of(selection)
+        still = filter_.journal.listing.n_of(selection)
         assert 0 < still <= len(mail) - len(left) - acknowledged
         assert sum(filter_.forget_many(selection)) == still
         assert list(filter_.journal.lessons()) == left

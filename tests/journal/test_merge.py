@@ -12,7 +12,7 @@ from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import VERSION, Spec
 from priory.filter import Filter, Options
-from priory.journal import Journal, JournalError, Lesson
+from priory.journal import Journal, JournalError, Lesson, open_file
 from priory.packing import pack
 
 Open = Callable[[Path], Filter]
@@ -34,7 +34,7 @@ def lesson(which: int, label: str, time: float) -> Lesson:
 
 def journal_of(home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
     home.mkdir(exist_ok=True)
-    journal = Journal.open(home / "journal.sqlite", VERSION, 12)
+    journal = open_file(home / "journal.sqlite", VERSION, 12)
     with journal.writing():
         for each in lessons:
             journal.learn(lesson(*each))
@@ -134,7 +134,7 @@ def test_a_journal_with_other_buckets_is_refused(tmp_path: Path, opened: Open) -
     with opened(tmp_path / "a") as one, Filter.open(tmp_path / "b", Options(spec=Spec(bits=10))) as two:
         with pytest.raises(JournalError) as caught:
             one.merge(two.journal)
-        assert str(caught.value) == f"{two.journal.path} has 2^10 buckets and {one.journal.path} 2^12."
+        assert str(caught.value) == f"{two.journal.name} has 2^10 buckets and {one.journal.name} 2^12."
 
 
 def test_a_journal_with_an_unknown_label_is_refused_and_nothing_is_learned(
@@ -148,6 +148,6 @@ def test_a_journal_with_an_unknown_label_is_refused_and_nothing_is_learned(
             one.merge(two.journal)
         assert (
             str(caught.value)
-            == f"{two.journal.path} has labels this filter does not know: newsletter. Add them to its labels."
+            == f"{two.journal.name} has labels this filter does not know: newsletter. Add them to its labels."
         )
         assert one.stats().changes == 0

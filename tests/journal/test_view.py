@@ -336,7 +336,7 @@ def test_a_label_can_be_added_to_a_filter_that_has_learned(
 def test_a_tally_that_does_not_match_the_lessons_is_damage(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db.execute("UPDATE tally SET n = 7")
+        filter_.journal._db._db.execute("UPDATE tally SET n = 7")
         for attempt in (lambda: filter_.learn(mail[1].raw, "spam"), filter_.rebuild):
             with pytest.raises(JournalError) as caught:
                 attempt()
@@ -349,7 +349,7 @@ def test_a_tally_that_does_not_match_the_lessons_is_damage(tmp_path: Path, mail:
 def test_a_lesson_that_cannot_be_read_is_damage(tmp_path: Path, mail: list[Drawn], opened: Open, column: str) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db.execute(f"UPDATE {column} = x'ff'")
+        filter_.journal._db._db.execute(f"UPDATE {column} = x'ff'")
         with pytest.raises(JournalError) as caught:
             filter_.forget(mail[0].raw)
         assert str(caught.value) == (

@@ -8,7 +8,7 @@ import pytest
 import needed
 from priory.features import VERSION
 from priory.filter import Filter
-from priory.journal import Journal
+from priory.journal import open_file_to_read
 from real_daemon import PATIENCE_S, serving, wait_until
 from real_dovecot import RECIPES, dovecot
 from real_postfix import free_port, postfix
@@ -34,7 +34,7 @@ def message(number: int) -> bytes:
 
 def learned(home: Path) -> list[tuple[str, str]]:
     """What was taught by moving mail: labels, and by whom."""
-    journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+    journal = open_file_to_read(home / "journal.sqlite", VERSION)
     try:
         return [(lesson.label, lesson.user) for lesson in journal.lessons() if lesson.user]
     finally:

@@ -204,13 +204,13 @@ def merge(
 
 def _merge(filter_: "Filter", other: Path) -> dict[str, int]:
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import Journal  # noqa: PLC0415
+    from priory.journal import open_file_to_read  # noqa: PLC0415
 
     path = other / "journal.sqlite" if other.is_dir() else other
     if not path.is_file():
         raise Problem(f"{other} is no home of a filter: there is no journal.sqlite")
     with problems():
-        journal = Journal.open_to_read(path, VERSION)
+        journal = open_file_to_read(path, VERSION)
         try:
             return filter_.merge(journal)
         finally:

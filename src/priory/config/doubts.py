@@ -9,8 +9,7 @@ from priory.decision import UNSURE, Costs, decide
 from priory.features import VERSION, Spec
 from priory.features.patterns import compiled
 from priory.filter import Options
-from priory.journal import Journal, JournalError
-from priory.journal.sqlite import may_write
+from priory.journal import Journal, JournalError, may_write, open_file_to_read
 from priory.memory import refuse_another_order
 from priory.points import spam_label
 from priory.server.listeners import LONGEST_PATH, answers, obstacle
@@ -117,7 +116,7 @@ def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
     if not path.exists():
         return
     try:
-        journal = Journal.open_to_read(path, VERSION)
+        journal = open_file_to_read(path, VERSION)
     except JournalError as error:
         yield Doubt(str(error))
         return
@@ -145,5 +144,5 @@ def _about_labels(journal: Journal, labels: tuple[str, ...]) -> Iterator[Doubt]:
         return
     if unknown := [label for label in journal.tally() if label not in labels]:
         yield Doubt(
-            f"{journal.path} has lessons of {', '.join(unknown)}: add that to the labels, at the end", ("labels",)
+            f"{journal.name} has lessons of {', '.join(unknown)}: add that to the labels, at the end", ("labels",)
         )
