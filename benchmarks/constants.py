@@ -94,6 +94,13 @@ def samples(seconds: Sequence[float]) -> list[float]:
     return np.quantile(seconds, (np.arange(KEPT) + 0.5) / KEPT).tolist()
 
 
+def keep(**figures: object) -> None:
+    """Write figures down beside those that are there."""
+    before = json.loads(JSON.read_text()) if JSON.is_file() else {}
+    JSON.parent.mkdir(exist_ok=True)
+    JSON.write_text(json.dumps(before | figures) + "\n")
+
+
 def show(name: str, value: float, unit: str) -> None:
     print(f"{name:55}{value:12,.1f} {unit}", flush=True)
 
@@ -125,14 +132,7 @@ def main() -> None:
             applied_s = applied(filter_, n + TAUGHT)
             show("a lesson taken in by another node, processor time", 1e6 * applied_s, "µs")
         show("journal in SQLite, with those", Priory().store_bytes(home) / (n + TAUGHT), "bytes a lesson")
-    JSON.parent.mkdir(exist_ok=True)
-    figures = {
-        "served_s": by_verb["PROCESS"],
-        "check_s": samples(checked),
-        "lesson_s": samples(taught),
-        "applied_s": applied_s,
-    }
-    JSON.write_text(json.dumps(figures) + "\n")
+    keep(served_s=by_verb["PROCESS"], check_s=samples(checked), lesson_s=samples(taught), applied_s=applied_s)
 
 
 if __name__ == "__main__":

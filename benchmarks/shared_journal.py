@@ -1,0 +1,114 @@
+"""What a journal in PostgreSQL costs: bytes, lessons a second, the start of a new node.
+
+    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/shared_journal.py [--learned 10000] [--writers 1 2 4]
+
+Starts a server of its own, which waits for the disk at every lesson as a real one does. Writers are processes that
+teach message by message, all at once. Figures go to the terminal and to build/constants.json, beside those of
+`constants.py`.
+"""
+
+import argparse
+import multiprocessing
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from constants import keep, samples, show, show_times
+from mail import Mail, trec07p
+from priory.features import VERSION, Spec
+from priory.filter import Filter, Options, Prepared, prepare
+from priory.journal import Store
+from priory.journal.store import prepare_store
+from report import ROOT
+
+sys.path.append(str(ROOT / "tests"))
+from real_postgres import Postgres, postgres
+
+SETTINGS = ("max_connections=50",)
+SINGLE = 1_000  #: lessons of each number of writers
+
+
+def lessons(mail: Mail) -> list[tuple[Prepared, str, str]]:
+    """Return messages as they are learned."""
+    return [(prepare((mail.folder / name).read_bytes(), Spec()), label, name) for label, name in mail.entries]
+
+
+def teach(url: str, home: str, mail: Mail, begins: float) -> list[float]:
+    """Teach messages one by one from a moment on; return the seconds of each."""
+    taught = lessons(mail)
+    with Filter.open(home, Options(store=Store(url, home))) as filter_:
+        filter_.stats()
+        time.sleep(max(0.0, begins - time.time()))
+        seconds = []
+        for read, label, source in taught:
+            start = time.perf_counter()
+            filter_.learn(read, label, source)
+            seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def rate(url: str, folder: Path, mail: Mail, writers: int) -> tuple[float, list[float]]:
+    """Let so many processes teach at once; return lessons/s of all, and the seconds of each lesson."""
+    each = len(mail) // writers
+    begins = time.time() + 10
+    shares = [(url, str(folder / f"node-{i}"), mail[i * each : (i + 1) * each], begins) for i in range(writers)]
+    with multiprocessing.get_context("spawn").Pool(writers) as pool:
+        seconds = pool.starmap(teach, shares)
+    longest = max(sum(own) for own in seconds)
+    return writers * each / longest, [second for own in seconds for second in own]
+
+
+def sizes(server: Postgres, database: str) -> dict[str, int]:
+    """Return what each table takes, with its indexes and what is stored apart from its rows."""
+    server.run("VACUUM ANALYZE", database)
+    rows = server.run(
+        "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
+        "WHERE relnamespace = 'priory'::regnamespace AND relkind = 'r'",
+        database,
+    )
+    return {str(name): int(size) for name, size in rows}
+
+
+def first_verdict(url: str, home: Path, mail: Mail) -> float:
+    """Return the seconds until a new node has its first verdict."""
+    [(read, _, _)] = lessons(mail[:1])
+    start = time.perf_counter()
+    with Filter.open(home, Options(store=Store(url, "new"))) as filter_:
+        filter_.check(read)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--learned", type=int, default=10_000)
+    parser.add_argument("--writers", type=int, nargs="+", default=(1, 2, 4))
+    arguments = parser.parse_args()
+    n, mail = arguments.learned, trec07p()
+    with postgres(SETTINGS) as server, server.database() as database, tempfile.TemporaryDirectory() as folder:
+        url, homes = server.url(database), Path(folder)
+        prepare_store(Store(url, "first"), VERSION, Spec().bits)
+        taught = lessons(mail[:n])
+        start = time.perf_counter()
+        with Filter.open(homes / "first", Options(store=Store(url, "first"))) as filter_:
+            for _ in filter_.learn_many(taught):
+                pass
+            show("learned in bulk, lessons/s", n / (time.perf_counter() - start), "")
+            start = time.perf_counter()
+            filter_.rebuild()
+            show("rebuilt, and the shared snapshot written", time.perf_counter() - start, "s")
+        found = sizes(server, database)
+        show("a lesson in PostgreSQL, with its indexes", found["lessons"] / n, "bytes")
+        show("the shared snapshot", found["snapshots"] / 1e6, "MB")
+        show("a new node, until its first verdict", first_verdict(url, homes / "new", mail[n:]), "s")
+        for writers in arguments.writers:
+            n += SINGLE
+            per_s, seconds = rate(url, homes, mail[n - SINGLE : n], writers)
+            show(f"{writers} writers, lessons/s of all", per_s, "")
+            show_times(f"{writers} writers, one lesson, durable", seconds)
+            if writers == arguments.writers[0]:
+                keep(shared_lesson_s=samples(seconds))
+
+
+if __name__ == "__main__":
+    main()
