@@ -35,13 +35,13 @@ def raws(mail: Mail) -> list[bytes]:
 
 
 def processor_s(process: int) -> float:
-    """Return the processor time of a process and of all that it started."""
+    """Return the processor time of a process and of all that it started, also of those that have ended."""
     return sum(_processor_s(each) for each in family(process))
 
 
 def _processor_s(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def served(home: Path, mail: Mail) -> dict[str, float]:

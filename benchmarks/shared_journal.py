@@ -1,6 +1,6 @@
 """What a journal in PostgreSQL costs: bytes, lessons a second, the start of a new node.
 
-    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/shared_journal.py [--learned 10000] [--writers 1 2 4]
+    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/shared_journal.py [--learned 21000] [--writers 1 2 4]
 
 Starts a server of its own, which waits for the disk at every lesson as a real one does. Writers are processes that
 teach message by message, all at once. Figures go to the terminal and to build/constants.json, beside those of
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from constants import keep, samples, show, show_times
+from constants import applied, keep, processor_s, samples, show, show_times
 from mail import Mail, trec07p
 from priory.features import VERSION, Spec
 from priory.filter import Filter, Options, Prepared, prepare
@@ -34,29 +34,33 @@ def lessons(mail: Mail) -> list[tuple[Prepared, str, str]]:
     return [(prepare((mail.folder / name).read_bytes(), Spec()), label, name) for label, name in mail.entries]
 
 
-def teach(url: str, home: str, mail: Mail, begins: float) -> list[float]:
-    """Teach messages one by one from a moment on; return the seconds of each."""
+def teach(url: str, home: str, mail: Mail, begins: float) -> tuple[list[float], float]:
+    """Teach messages one by one from a moment on; return the seconds of each, and the processor time of all."""
     taught = lessons(mail)
     with Filter.open(home, Options(store=Store(url, home))) as filter_:
         filter_.stats()
         time.sleep(max(0.0, begins - time.time()))
-        seconds = []
+        seconds, before = [], time.process_time()
         for read, label, source in taught:
             start = time.perf_counter()
             filter_.learn(read, label, source)
             seconds.append(time.perf_counter() - start)
-    return seconds
+        return seconds, time.process_time() - before
 
 
-def rate(url: str, folder: Path, mail: Mail, writers: int) -> tuple[float, list[float]]:
-    """Let so many processes teach at once; return lessons/s of all, and the seconds of each lesson."""
-    each = len(mail) // writers
-    begins = time.time() + 10
+def at_once(server: Postgres, url: str, folder: Path, mail: Mail, writers: int) -> list[float]:
+    """Let so many processes teach at once; show what it takes, and return the seconds of each lesson."""
+    each, begins, before = len(mail) // writers, time.time() + 10, processor_s(server._process.pid)
     shares = [(url, str(folder / f"node-{i}"), mail[i * each : (i + 1) * each], begins) for i in range(writers)]
     with multiprocessing.get_context("spawn").Pool(writers) as pool:
-        seconds = pool.starmap(teach, shares)
-    longest = max(sum(own) for own in seconds)
-    return writers * each / longest, [second for own in seconds for second in own]
+        done = pool.starmap(teach, shares)
+    n = writers * each
+    seconds = [second for own, _ in done for second in own]
+    show(f"{writers} writers, lessons/s of all", n / max(sum(own) for own, _ in done), "")
+    show_times(f"{writers} writers, one lesson, durable", seconds)
+    show("a lesson, processor time of the node", 1e3 * sum(processor for _, processor in done) / n, "ms")
+    show("a lesson, processor time of the server", 1e3 * (processor_s(server._process.pid) - before) / n, "ms")
+    return seconds
 
 
 def sizes(server: Postgres, database: str) -> dict[str, int]:
@@ -81,7 +85,7 @@ def first_verdict(url: str, home: Path, mail: Mail) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--learned", type=int, default=10_000)
+    parser.add_argument("--learned", type=int, default=21_000, help="above 20,000 there is a shared snapshot")
     parser.add_argument("--writers", type=int, nargs="+", default=(1, 2, 4))
     arguments = parser.parse_args()
     n, mail = arguments.learned, trec07p()
@@ -94,20 +98,17 @@ def main() -> None:
             for _ in filter_.learn_many(taught):
                 pass
             show("learned in bulk, lessons/s", n / (time.perf_counter() - start), "")
-            start = time.perf_counter()
-            filter_.rebuild()
-            show("rebuilt, and the shared snapshot written", time.perf_counter() - start, "s")
+            applied_s = applied(filter_, n)
+            show("a lesson taken in by another node, processor time", 1e6 * applied_s, "µs")
         found = sizes(server, database)
         show("a lesson in PostgreSQL, with its indexes", found["lessons"] / n, "bytes")
         show("the shared snapshot", found["snapshots"] / 1e6, "MB")
         show("a new node, until its first verdict", first_verdict(url, homes / "new", mail[n:]), "s")
         for writers in arguments.writers:
             n += SINGLE
-            per_s, seconds = rate(url, homes, mail[n - SINGLE : n], writers)
-            show(f"{writers} writers, lessons/s of all", per_s, "")
-            show_times(f"{writers} writers, one lesson, durable", seconds)
+            seconds = at_once(server, url, homes, mail[n - SINGLE : n], writers)
             if writers == arguments.writers[0]:
-                keep(shared_lesson_s=samples(seconds))
+                keep(shared_lesson_s=samples(seconds), shared_applied_s=applied_s)
 
 
 if __name__ == "__main__":
