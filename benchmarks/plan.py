@@ -1,6 +1,7 @@
 """What a family, a university and a large provider need, worked out from what was measured.
 
-    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/constants.py   # first, on a machine like those planned
+    export PRIORY_CORPORA=~/.cache/priory-corpora
+    python benchmarks/constants.py && python benchmarks/shared_journal.py   # first, on machines like those planned
     python benchmarks/plan.py
 
 How much mail people get and how often they teach are assumptions, in `SITES`; everything else follows from them and
@@ -15,12 +16,12 @@ from priory.features import MOST_BITS, Spec
 from provider import DAY, Costs, Site
 from report import Table
 
-#: Distinct features of n lessons, K · n^b, and the bytes of a lesson with 2^22 buckets; each bit more takes 182:
-#: `table_sizes.py`, trec07p.
+#: Of trec07p: distinct features of n lessons, K · n^b, by `table_sizes.py`; the bytes of a lesson with 2^22 buckets,
+#: in SQLite by `constants.py` and in PostgreSQL by `shared_journal.py`, and for each bit more.
 HEAPS = (1_422, 0.787)
-LESSON_BYTES, BYTES_PER_BIT = 2_990, 182
+SQLITE_BYTES, POSTGRESQL_BYTES, BYTES_PER_BIT = 2_990, 3_370, 182
 MOST_PER_BUCKET = 4.0  #: distinct features, up to which accuracy is hardly less: docs/scaling.md
-BUSY = 0.5  #: share of a core's time that is planned with in the busiest hour
+BUSY = 0.5  #: share of a core's time that is planned with in the busiest minute
 CORES = 8  #: of a node
 SNAPSHOT_EVERY = 20_000  #: lessons
 NETWORK_BYTES_S = 100e6
@@ -60,7 +61,8 @@ class Plan:
     @property
     def row_bytes(self) -> float:
         """Of a lesson in the journal."""
-        return LESSON_BYTES + BYTES_PER_BIT * (self.bits - Spec().bits)
+        least = SQLITE_BYTES if self.site.nodes == 1 else POSTGRESQL_BYTES
+        return least + BYTES_PER_BIT * (self.bits - Spec().bits)
 
     @property
     def messages_per_s(self) -> float:

@@ -1,8 +1,9 @@
 """A day of a large mail provider, simulated: whether the figures of docs/scaling.md hold when all happens at once.
 
-    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/constants.py   # first, on a machine like those planned
-    python benchmarks/provider.py [--users 1000000] [--nodes 4] [--workers 4]
-    python benchmarks/provider.py --grow                                    # ever more users on one journal
+    export PRIORY_CORPORA=~/.cache/priory-corpora
+    python benchmarks/constants.py && python benchmarks/shared_journal.py   # first, on machines like those planned
+    python benchmarks/provider.py [--users 1000000] [--nodes 2] [--workers 8]
+    python benchmarks/provider.py --grow --nodes 9                          # ever more users on one journal
 
 Mail comes by chance, more by day than by night, with two campaigns of spam on top; each node gets its share, and each
 of its workers takes one message after the other, for as long as real checks took. People teach by chance, ten times as
@@ -35,7 +36,7 @@ NEVER = (0.0, 0.0)
 
 @dataclass(frozen=True)
 class Costs:
-    """What things take, in seconds, as `constants.py` measured them."""
+    """What things take, in seconds, as `constants.py` and `shared_journal.py` measured them."""
 
     checks: Times  #: processor time of a message in the daemon, many draws of it
     lessons: Times  #: the writer's time of a lesson
@@ -44,11 +45,11 @@ class Costs:
     @classmethod
     def measured(cls) -> "Costs":
         """Read what was measured here."""
-        if not JSON.is_file():
-            sys.exit("First run: python benchmarks/constants.py")
-        figures = json.loads(JSON.read_text())
-        checks = np.array(figures["check_s"])
-        return cls(checks * figures["served_s"] / checks.mean(), np.array(figures["lesson_s"]), figures["applied_s"])
+        figures = json.loads(JSON.read_text()) if JSON.is_file() else {}
+        if not {"check_s", "shared_lesson_s"} <= figures.keys():
+            sys.exit("First run benchmarks/constants.py and benchmarks/shared_journal.py")
+        checks, lessons = np.array(figures["check_s"]), np.array(figures["shared_lesson_s"])
+        return cls(checks * figures["served_s"] / checks.mean(), lessons, figures["shared_applied_s"])
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,8 @@ def grown(site: Site, costs: Costs) -> Table:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--users", type=int, default=1_000_000)
-    parser.add_argument("--nodes", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--nodes", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--grow", action="store_true")
     arguments = parser.parse_args()
     site, costs = Site(arguments.users, arguments.nodes, arguments.workers), Costs.measured()
