@@ -1,6 +1,7 @@
 """What a journal in PostgreSQL costs: bytes, lessons a second, the start of a new node.
 
-    PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/shared_journal.py [--learned 21000] [--writers 1 2 4]
+    export PRIORY_CORPORA=~/.cache/priory-corpora
+    python benchmarks/shared_journal.py [--learned 21000] [--bits 22] [--writers 1 2 4]
 
 Starts a server of its own, which waits for the disk at every lesson as a real one does. Writers are processes that
 teach message by message, all at once. Figures go to the terminal and to build/constants.json, beside those of
@@ -12,6 +13,7 @@ import multiprocessing
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from constants import applied, keep, processor_s, samples, show, show_times
@@ -29,14 +31,23 @@ SETTINGS = ("max_connections=50",)
 SINGLE = 1_000  #: lessons of each number of writers
 
 
-def lessons(mail: Mail) -> list[tuple[Prepared, str, str]]:
+@dataclass(frozen=True)
+class Shared:
+    """A journal that several nodes share, and where their homes are."""
+
+    url: str
+    homes: Path
+    spec: Spec
+
+
+def lessons(mail: Mail, spec: Spec) -> list[tuple[Prepared, str, str]]:
     """Return messages as they are learned."""
-    return [(prepare((mail.folder / name).read_bytes(), Spec()), label, name) for label, name in mail.entries]
+    return [(prepare((mail.folder / name).read_bytes(), spec), label, name) for label, name in mail.entries]
 
 
-def teach(url: str, home: str, mail: Mail, begins: float) -> tuple[list[float], float]:
+def teach(url: str, home: str, mail: Mail, spec: Spec, begins: float) -> tuple[list[float], float]:
     """Teach messages one by one from a moment on; return the seconds of each, and the processor time of all."""
-    taught = lessons(mail)
+    taught = lessons(mail, spec)
     with Filter.open(home, Options(store=Store(url, home))) as filter_:
         filter_.stats()
         time.sleep(max(0.0, begins - time.time()))
@@ -48,10 +59,11 @@ def teach(url: str, home: str, mail: Mail, begins: float) -> tuple[list[float], 
         return seconds, time.process_time() - before
 
 
-def at_once(server: Postgres, url: str, folder: Path, mail: Mail, writers: int) -> list[float]:
+def at_once(server: Postgres, shared: Shared, mail: Mail, writers: int) -> list[float]:
     """Let so many processes teach at once; show what it takes, and return the seconds of each lesson."""
     each, begins, before = len(mail) // writers, time.time() + 10, processor_s(server._process.pid)
-    shares = [(url, str(folder / f"node-{i}"), mail[i * each : (i + 1) * each], begins) for i in range(writers)]
+    parts = [mail[i * each : (i + 1) * each] for i in range(writers)]
+    shares = [(shared.url, str(shared.homes / f"node-{i}"), part, shared.spec, begins) for i, part in enumerate(parts)]
     with multiprocessing.get_context("spawn").Pool(writers) as pool:
         done = pool.starmap(teach, shares)
     n = writers * each
@@ -74,11 +86,11 @@ def sizes(server: Postgres, database: str) -> dict[str, int]:
     return {str(name): int(size) for name, size in rows}
 
 
-def first_verdict(url: str, home: Path, mail: Mail) -> float:
+def first_verdict(shared: Shared, mail: Mail) -> float:
     """Return the seconds until a new node has its first verdict."""
-    [(read, _, _)] = lessons(mail[:1])
+    [(read, _, _)] = lessons(mail[:1], shared.spec)
     start = time.perf_counter()
-    with Filter.open(home, Options(store=Store(url, "new"))) as filter_:
+    with Filter.open(shared.homes / "new", Options(store=Store(shared.url, "new"))) as filter_:
         filter_.check(read)
     return time.perf_counter() - start
 
@@ -86,15 +98,17 @@ def first_verdict(url: str, home: Path, mail: Mail) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--learned", type=int, default=21_000, help="above 20,000 there is a shared snapshot")
+    parser.add_argument("--bits", type=int, default=Spec().bits)
     parser.add_argument("--writers", type=int, nargs="+", default=(1, 2, 4))
     arguments = parser.parse_args()
     n, mail = arguments.learned, trec07p()
     with postgres(SETTINGS) as server, server.database() as database, tempfile.TemporaryDirectory() as folder:
-        url, homes = server.url(database), Path(folder)
-        prepare_store(Store(url, "first"), VERSION, Spec().bits)
-        taught = lessons(mail[:n])
+        shared = Shared(server.url(database), Path(folder), Spec(bits=arguments.bits))
+        first = Store(shared.url, "first")
+        prepare_store(first, VERSION, arguments.bits)
+        taught = lessons(mail[:n], shared.spec)
         start = time.perf_counter()
-        with Filter.open(homes / "first", Options(store=Store(url, "first"))) as filter_:
+        with Filter.open(shared.homes / "first", Options(store=first)) as filter_:
             for _ in filter_.learn_many(taught):
                 pass
             show("learned in bulk, lessons/s", n / (time.perf_counter() - start), "")
@@ -103,10 +117,10 @@ def main() -> None:
         found = sizes(server, database)
         show("a lesson in PostgreSQL, with its indexes", found["lessons"] / n, "bytes")
         show("the shared snapshot", found["snapshots"] / 1e6, "MB")
-        show("a new node, until its first verdict", first_verdict(url, homes / "new", mail[n:]), "s")
+        show("a new node, until its first verdict", first_verdict(shared, mail[n:]), "s")
         for writers in arguments.writers:
             n += SINGLE
-            seconds = at_once(server, url, homes, mail[n - SINGLE : n], writers)
+            seconds = at_once(server, shared, mail[n - SINGLE : n], writers)
             if writers == arguments.writers[0]:
                 keep(shared_lesson_s=samples(seconds), shared_applied_s=applied_s)
 
