@@ -68,7 +68,7 @@ class Site:
     campaign_s: float = 600.0
     campaign_share: float = 2.0  #: mail of a campaign over all other mail
     campaign_lessons: float = 10.0  #: lessons in a campaign over those at other times
-    dies: tuple[float, float] = (10.0, 10.5)  #: hours in which the first node is gone,
+    dies: tuple[float, float] = (9.25, 9.75)  #: hours in which the first node is gone,
     away: tuple[float, float] = (11.0, 11.0 + 1 / 60)  #: the database is,
     cut: tuple[float, float] = (14.0, 14.25)  #: and the second node is cut off from it
 
