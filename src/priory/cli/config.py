@@ -79,6 +79,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,
+        "table": {"bits": options.spec.bits},
         "autolearn": {"on": False}
         if automatic is None
         else {"on": True, "certainty": automatic.certainty, "per_day": automatic.per_day},
@@ -123,8 +124,10 @@ def _show(found: dict[str, Any], *, is_there: bool) -> None:
 
 
 def _in_words(now: dict[str, Any]) -> dict[str, str]:
+    from priory.bayes import Counts  # noqa: PLC0415
     from priory.verdict import steps  # noqa: PLC0415
 
+    bits = now["table"]["bits"]
     costs, automatic, serve, milter = now["costs"], now["autolearn"], now["serve"], now["milter"]
     mistakes = [f"{true} called {said} {cost:g}" for said in now["labels"] for true, cost in costs[said].items()]
     off = [kind for kind, is_on in now["features"].items() if not is_on]
@@ -141,6 +144,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "so it says": steps(now["thresholds"]) or "whatever has the least expected cost",
         "features": f"all but {', '.join(off)}" if off else "all",
         "patterns": ", ".join(now["patterns"]) or "none",
+        "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(now['labels'])) / 1e6:,.0f} MB",
         "autolearn": f"from {automatic['certainty']} on, {automatic['per_day']:,} of a label in a day"
         if automatic["on"]
         else "off",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from priory.decision import UNSURE, Costs, decide
-from priory.features import VERSION
+from priory.features import VERSION, Spec
 from priory.features.patterns import compiled
 from priory.filter import Options
 from priory.journal import Journal, JournalError, may_write, open_file_to_read
@@ -122,8 +122,18 @@ def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
         return
     try:
         yield from _about_labels(journal, options.labels)
+        yield from _about_table(journal, options.spec.bits)
     finally:
         journal.close()
+
+
+def _about_table(journal: Journal, bits: int) -> Iterator[Doubt]:
+    if bits not in (journal.bits, Spec().bits):
+        yield Doubt(
+            f"[table] bits = {bits} is for a journal that is yet to be made; {journal.path} was made with "
+            f"{journal.bits} and keeps them",
+            ("table", "bits"),
+        )
 
 
 def _about_labels(journal: Journal, labels: tuple[str, ...]) -> Iterator[Doubt]:

@@ -24,6 +24,7 @@ SECTIONS: Final = (
     "costs",
     "features",
     "patterns",
+    "table",
     "autolearn",
     "report",
     "serve",
