@@ -31,13 +31,16 @@ from priory.journal import (
     JournalBusyError,
     JournalError,
     Lesson,
+    Rank,
     Selection,
     SelectionError,
+    Store,
     View,
     may_write,
     merge,
     open_file,
     open_file_to_read,
+    open_store,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
@@ -80,13 +83,18 @@ def refuse_another_order(journal: Journal, labels: tuple[str, ...]) -> None:
 
 
 class Memory:
-    """A journal and the view of it, in a folder."""
+    """A journal and the view of it, with a file for its snapshot."""
 
     def __init__(
-        self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes, rules: Autolearn | None = None
+        self,
+        journal: Journal,
+        counts: Path,
+        labels: tuple[str, ...],
+        model: PresenceBayes,
+        rules: Autolearn | None = None,
     ) -> None:
-        self.journal = _opened(home / "journal.sqlite", home / "counts", bits)
-        self.view = View(self.journal, labels, home / "counts")
+        self.journal = journal
+        self.view = View(journal, labels, counts)
         self._labels = labels
         self._model = model
         self._rules = rules
@@ -130,12 +138,12 @@ class Memory:
         finally:
             self.journal.close()
 
-    def learn(self, taught: list[Taught], user: str) -> list[Learned]:
-        """Learn all of these, durably, or none."""
+    def learn(self, taught: list[Taught], user: str, *, late: bool = False) -> list[Learned]:
+        """Learn all of these, durably, or none; what comes late may be outdone by what was said since."""
         with self._changing():
             self.journal.name_labels(self._labels)
             self._leave_to_people([each.letter for each in taught])
-            done = self._learn(taught, user)
+            done = self._learn(taught, user, late=late)
             if any(each.outcome != "known" for each in done):
                 self._score_unscored()
         return done
@@ -174,12 +182,22 @@ class Memory:
         with self.journal.writing():
             return self.journal.confirm(digest, user, label, right=right)
 
-    def forget(self, digest: bytes, user: str, letter: bytes = b"") -> str | None:
-        """Take a lesson back exactly, the user's or else an automatic one; return its label, None if there was none."""
+    def forget(self, digest: bytes, user: str, letter: bytes = b"", *, late: float | None = None) -> str | None:
+        """Take a lesson back exactly, the user's or else an automatic one; return its label, None if there was none.
+
+        A wish that comes late, with the time at which somebody had it, is outdone by what was taught since.
+        """
         with self._changing():
+            if late is not None and self._was_taught_since(late, digest, user):
+                return None
+            self.journal.bury([(digest, user)], self.journal.now() if late is None else late)
             automatic = self._leave_to_people([letter]) if letter else None
             change = self._forget(digest, user) or automatic or self._forget(digest, AUTOMATIC)
         return change.label if change else None
+
+    def _was_taught_since(self, time: float, digest: bytes, user: str) -> bool:
+        rank = self.journal.rank_of(digest, user)
+        return rank is not None and (rank.time, rank.node) > (time, self.journal.node)
 
     def learn_automatically(self, taught: Taught) -> str:
         """Learn what no person has taught; return *learned*, or why not: *known*, *early*, *full* or *busy*.
@@ -192,7 +210,9 @@ class Memory:
                 outcome = self._allowed(taught)
                 if outcome == "learned":
                     self.journal.name_labels(self._labels)
-                    self.journal.learn(_lesson(taught, None, AUTOMATIC)._replace(digest=taught.letter))
+                    self.journal.learn(
+                        _lesson(taught, None, AUTOMATIC, self.journal.node)._replace(digest=taught.letter)
+                    )
                     self.view.automatic[self._labels.index(taught.label)] += 1
                     self.view.add(taught.buckets, taught.label, None)
         except JournalBusyError:
@@ -242,6 +262,7 @@ class Memory:
         while some := list(islice(meant, group)):
             with self._changing():
                 there = self.journal.listing.still(some)
+                self.journal.bury(there, self.journal.now())
                 for digest, user in there:
                     self._forget(digest, user)
             if there:
@@ -276,10 +297,10 @@ class Memory:
         has_begun = False
         try:
             with self.journal.writing(wait=wait):
-                has_begun = True
                 self.view.catch_up()
+                has_begun = True
                 yield
-                self.view.change = self.journal.last_change
+                self.view.keep_up()
             self._has_changed = True
         except BaseException:
             if has_begun:
@@ -287,25 +308,40 @@ class Memory:
             raise
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
-    def _learn(self, taught: list[Taught], user: str) -> list[Learned]:
+    def _learn(self, taught: list[Taught], user: str, *, late: bool = False) -> list[Learned]:
         """Learn what is new, take back what had another label and learn it anew."""
-        labels = self.journal.labels_of([each.digest for each in taught], user)
+        ranks = self.journal.ranks_of([each.digest for each in taught], user)
         done: list[Learned] = []
         new: list[Taught] = []
         for each in taught:
-            was = labels.get(each.digest)
-            if was == each.label:
-                done.append(Learned("known", each.digest.hex(), was))
+            was = ranks.get(each.digest)
+            if self._is_outdone(each, was, user, late=late):
+                done.append(Learned("known", each.digest.hex(), was and was.label))
                 continue
             if was:
                 self._learn_new(new, user)
                 self._forget(each.digest, user)
                 new = []
             new.append(each)
-            labels[each.digest] = each.label
-            done.append(Learned("relearned" if was else "learned", each.digest.hex(), was))
+            ranks[each.digest] = Rank(each.time, self.journal.node, each.label)
+            done.append(Learned("relearned" if was else "learned", each.digest.hex(), was and was.label))
         self._learn_new(new, user)
+        known = {each.digest: each.time for each in taught if ranks.get(each.digest, each).label == each.label}
+        self.journal.touch(known.items(), user)
         return done
+
+    def _is_outdone(self, taught: Taught, was: Rank | None, user: str, *, late: bool) -> bool:
+        """Tell whether a message is not to be learned: it is known, or what was said of it later counts.
+
+        What a machine is taught now is later than all it was taught before, whatever its clock says.
+        """
+        if was is None:
+            return late and self.journal.is_buried(taught.digest, user, taught.time)
+        if was.label == taught.label:
+            return True
+        if was.node == self.journal.node and not late:
+            return False
+        return was >= (taught.time, self.journal.node, taught.label)
 
     def _forget(self, digest: bytes, user: str) -> Change | None:
         change = self.journal.forget(digest, user)
@@ -318,8 +354,9 @@ class Memory:
     def _learn_new(self, new: list[Taught], user: str) -> None:
         """Learn messages that are not in the journal, in their order."""
         if new:
+            node = self.journal.node
             self.journal.learn_many(
-                _lesson(each, held_out, user) for each, held_out in zip(new, self._count(new), strict=True)
+                _lesson(each, held_out, user, node) for each, held_out in zip(new, self._count(new), strict=True)
             )
 
     def _count(self, new: list[Taught]) -> list[HeldOut | None]:
@@ -422,9 +459,17 @@ def _corrections(predicted: HeldOut | None, n: int) -> list[int]:
     return found if len(found) == n else [0] * n
 
 
-def _lesson(taught: Taught, held_out: HeldOut | None, user: str) -> Lesson:
+def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> Lesson:
     digest, label, features, _, _, source, sender, when, _ = taught
-    return Lesson(digest, label, features, held_out, user, source, sender, when)
+    return Lesson(digest, label, features, held_out, user, source, sender, when, node=node)
+
+
+def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, Path]:
+    """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
+    if store is not None:
+        return open_store(store, VERSION), home / "shared-counts"
+    counts = home / "counts"
+    return _opened(home / "journal.sqlite", counts, bits), counts
 
 
 def _opened(path: Path, counts: Path, bits: int) -> Journal:

@@ -180,5 +180,5 @@ def test_an_empty_file_becomes_a_journal(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     path.touch()
     journal = open_journal(path)
-    assert journal.position() == (0, 0)
+    assert journal.position() == (0, 0, "")
     journal.close()

@@ -131,7 +131,7 @@ def test_three_processes_learn_and_forget_at_once(
             with filter_.journal.writing():  # holds the others off
                 filter_._memory.view.catch_up()
                 table = filter_._memory.view.counts.table.copy()
-                filter_._memory.view._build(filter_.journal.position()[0])
+                filter_._memory.view._build(filter_.journal.position())
                 assert np.array_equal(filter_._memory.view.counts.table, table)
 
     pids = [start(lambda number=number: act(number)) for number in range(3)]

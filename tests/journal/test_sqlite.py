@@ -23,10 +23,10 @@ def test_a_transaction_that_fails_leaves_nothing_and_the_journal_usable(tmp_path
     with pytest.raises(KeyboardInterrupt):
         fail_midway()
     assert journal.label_of(LESSON.digest) is None
-    assert (journal.position(), journal.tally(), list(journal.lessons())) == ((0, 0), {}, [])
+    assert (journal.position(), journal.tally(), list(journal.lessons())) == ((0, 0, ""), {}, [])
     with journal.writing():
         journal.learn(LESSON)
-    assert (journal.position(), journal.tally(), list(journal.lessons())) == ((1, 0), {"ham": 1}, [LESSON])
+    assert (journal.position(), journal.tally(), list(journal.lessons())) == ((1, 0, ""), {"ham": 1}, [LESSON])
     journal.close()
 
 
@@ -81,7 +81,7 @@ def test_forgetting_what_was_never_learned_changes_nothing(tmp_path: Path) -> No
     journal = open_journal(tmp_path / "journal.sqlite")
     with journal.writing():
         assert journal.forget(b"\1" * 32) is None
-    assert journal.position() == (0, 0)
+    assert journal.position() == (0, 0, "")
     journal.close()
 
 
@@ -105,7 +105,7 @@ def test_a_second_writer_gives_up_and_names_the_file(tmp_path: Path) -> None:
         with pytest.raises(JournalError) as caught, second.writing():
             pass
         waited_s = time.monotonic() - begun
-        assert second.position() == (0, 0)
+        assert second.position() == (0, 0, "")
     assert str(caught.value) == (
         f"{path} is being written to by another process, which did not finish within 0.2 s: try again later."
     )
