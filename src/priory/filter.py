@@ -57,6 +57,7 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
     @property
@@ -466,6 +467,7 @@ class Filter:
             expected_costs=expected,
             digest=read.digest.hex(),
             reason=reason,
+            unwanted=self.options.unwanted,
         )
 
     def _missing(self) -> list[str]:
