@@ -58,6 +58,7 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
     @property
@@ -177,7 +178,7 @@ class Filter:
         self._model = options.model
         journal, counts = open_journal(home, options.spec.bits, options.store)
         self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
-        self._keeping = Keeping(self._memory, home if options.store else None)
+        self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
@@ -499,6 +500,7 @@ class Filter:
             expected_costs=expected,
             digest=read.digest.hex(),
             reason=reason,
+            unwanted=self.options.unwanted,
         )
 
     def _reason(self, missing: list[str]) -> str:

@@ -19,8 +19,9 @@ KEPT: Final = "\tkept"  #: in place of the label of a lesson: it will be forgott
 class Keeping:
     """Teaches a memory; if its journal cannot be reached, an outbox in the home keeps what was said, if it has one."""
 
-    def __init__(self, memory: Memory, home: Path | None) -> None:
+    def __init__(self, memory: Memory, labels: tuple[str, ...], home: Path | None) -> None:
         self._memory = memory
+        self._labels = labels
         self._home = home
 
     @property
@@ -86,11 +87,10 @@ class Keeping:
         outbox.keep(acts)
 
     def _taught(self, kept: Kept) -> Taught:
-        labels = self._memory.labels
-        if kept.label not in labels:
+        if kept.label not in self._labels:
             raise JournalError(
                 f"a lesson labelled {kept.label!r} was kept for {self._memory.journal.name}, and the configuration "
-                f"does not name the label (it has {', '.join(labels)}): add it."
+                f"does not name the label (it has {', '.join(self._labels)}): add it."
             )
         features = unpacked(kept.features, self._memory.journal.bits)
         return Taught(

@@ -13,7 +13,15 @@ from typing import Final, NamedTuple
 
 from priory.autolearn import DAY_S, Autolearn, has_room, is_ready
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
+from priory.bayes.counts import (
+    NO_PREDICTION,
+    PREDICTION_BYTES,
+    HeldOut,
+    contrasts,
+    predictions,
+    stored,
+    stored_scores,
+)
 from priory.bayes.line import n_outcomes
 from priory.features import VERSION, Numbers, unpacked
 from priory.journal import (
@@ -37,7 +45,7 @@ from priory.journal import (
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
-from priory.table import are_comparable
+from priory.table import LEAST_KNOWN, are_comparable, is_known
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -88,7 +96,7 @@ class Memory:
     ) -> None:
         self.journal = journal
         self.view = View(journal, labels, counts)
-        self.labels = labels
+        self._labels = labels
         self._model = model
         self._rules = rules
         try:
@@ -142,7 +150,7 @@ class Memory:
     def learn(self, taught: list[Taught], user: str, *, late: bool = False) -> list[Learned]:
         """Learn all of these, durably, or none; what comes late may be outdone by what was said since."""
         with self._changing():
-            self.journal.name_labels(self.labels)
+            self.journal.name_labels(self._labels)
             self._leave_to_people([each.letter for each in taught])
             done = self._learn(taught, user, late=late)
             if any(each.outcome != "known" for each in done):
@@ -158,7 +166,7 @@ class Memory:
             lesson = self.journal.lesson_of(digest, user)
             if lesson is None:
                 return None
-            self.journal.name_labels(self.labels)
+            self.journal.name_labels(self._labels)
             (done,) = self._learn([self._taught_anew(lesson, label, time)], user)
             if done.outcome != "known":
                 self._score_unscored()
@@ -210,11 +218,11 @@ class Memory:
             with self._changing(wait=False):
                 outcome = self._allowed(taught)
                 if outcome == "learned":
-                    self.journal.name_labels(self.labels)
+                    self.journal.name_labels(self._labels)
                     self.journal.learn(
                         _lesson(taught, None, AUTOMATIC, self.journal.node)._replace(digest=taught.letter)
                     )
-                    self.view.automatic[self.labels.index(taught.label)] += 1
+                    self.view.automatic[self._labels.index(taught.label)] += 1
                     self.view.add(taught.buckets, taught.label, None)
         except JournalBusyError:
             return "busy"
@@ -225,7 +233,7 @@ class Memory:
             return "early"
         if self._is_known(taught):
             return "known"
-        which = self.labels.index(taught.label)
+        which = self._labels.index(taught.label)
         by_people, automatic = self.view.by_people[which], self.view.automatic[which]
         today = self.journal.automatic.n_since(taught.label, taught.time - DAY_S) if automatic else 0
         return "learned" if has_room(self._rules, by_people, automatic, today) else "full"
@@ -275,13 +283,13 @@ class Memory:
             raise JournalError(
                 f"{other.name} has 2^{other.bits} buckets and {self.journal.name} 2^{self.journal.bits}."
             )
-        unknown = set(other.tally()) - set(self.labels)
+        unknown = set(other.tally()) - set(self._labels)
         if unknown:
             names = ", ".join(sorted(unknown))
             raise JournalError(f"{other.name} has labels this filter does not know: {names}. Add them to its labels.")
-        refuse_another_order(other, self.labels)
+        refuse_another_order(other, self._labels)
         with self._changing():
-            self.journal.name_labels(self.labels)
+            self.journal.name_labels(self._labels)
             done = merge(self.journal, other)
             self.view.catch_up()
         self.view.save_if_due(1)
@@ -348,7 +356,7 @@ class Memory:
         change = self.journal.forget(digest, user)
         if change:
             if user == AUTOMATIC:
-                self.view.automatic[self.labels.index(change.label)] -= 1
+                self.view.automatic[self._labels.index(change.label)] -= 1
             self.view.apply(change)
         return change
 
@@ -366,7 +374,7 @@ class Memory:
         Corrections take the newest lines, but to draw them takes longer than all else. So where recent ones say that
         there is nothing to correct, as for nearly all mail, they do.
         """
-        which = {label: i for i, label in enumerate(self.labels)}
+        which = {label: i for i, label in enumerate(self._labels)}
         labels = [which[each.label] for each in new]
         run = self._model.run(
             self.counts, [(each.buckets, each.offsets) for each in new], labels, self._are_in_turn(labels)
@@ -392,7 +400,7 @@ class Memory:
 
     def _count_uncertain(self, taught: Taught, plain: list[float]) -> HeldOut:
         """Count a message with these scores; return what the newest lines predict of it."""
-        which, n_labels = self.labels.index(taught.label), len(self.labels)
+        which, n_labels = self._labels.index(taught.label), len(self._labels)
         predicted = held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
         self.view.add(taught.buckets, taught.label, predicted)
         return predicted
@@ -415,14 +423,30 @@ class Memory:
         the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
         counts, totals = self.view.counts, self.view.by_people
-        if min(totals) < 10 or not are_comparable(counts.totals, without=1):
+        if sorted(totals)[-2] < LEAST_KNOWN or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
-        for label, n, scored in zip(self.labels, totals, counts.n_scored(), strict=True):
-            wanted = min(n, SCORED)
+        n_unknown = LEAST_KNOWN if len(self._labels) > 2 else 0
+        for label, n, scored in zip(self._labels, totals, counts.n_scored(), strict=True):
+            wanted = min(n - n_unknown, SCORED)
             if 2 * scored < wanted:
                 for lesson in self.journal.unscored(label, wanted - scored, size):
                     self._learn_again(lesson)
+        if len(self._labels) > 2:
+            self._score_about_new()
+
+    def _score_about_new(self) -> None:
+        """Give scores about a label that has become known to lessons of the others, which were scored before it was.
+
+        Where a few dozen of these are all that lack them, the next ones will do.
+        """
+        counts, totals = self.view.counts, self.view.by_people
+        for i in range(len(self._labels)):
+            n_rest, _ = n_outcomes(counts.outcomes(i))
+            if is_known(counts.totals, i) and 2 * n_rest < min(sum(totals) - totals[i], SCORED) - SCORED // 2:
+                for label in self._labels[:i] + self._labels[i + 1 :]:
+                    for lesson in self.journal.predicted_with(label, SCORED, PREDICTION_BYTES * i, NO_PREDICTION):
+                        self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
         """Score a lesson, which stays what it was, confirmed if it was."""
@@ -430,11 +454,18 @@ class Memory:
         if self._forget(lesson.digest, lesson.user):
             features, scored = unpacked(lesson.features, self.journal.bits), None
             if are_comparable(self.counts.totals):
-                scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
+                plain = plain_scores(features, self.counts, self._model)
+                scored = stored(zip(plain, _corrections(lesson.held_out, len(plain)), strict=True))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
             if is_confirmed:
                 self.journal.confirm(lesson.digest, lesson.user, lesson.label)
+
+
+def _corrections(predicted: HeldOut | None, n: int) -> list[int]:
+    """How a lesson has corrected, if it was scored among the same labels."""
+    found = [correction for _, correction in predictions(predicted or b"")]
+    return found if len(found) == n else [0] * n
 
 
 def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> Lesson:

@@ -303,3 +303,9 @@ class Journal:
         if len(found) < n:
             found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
         return list(self._lessons(found))
+
+    def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
+        """Return up to `n` lessons of people of a label whose predictions have these bytes at a place, by digest."""
+        self._write_down()
+        sql = self._select('"user" <> ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?')
+        return list(self._lessons(self._db.rows(sql, AUTOMATIC, label, at + 1, len(part), part, n)))

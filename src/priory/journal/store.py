@@ -21,12 +21,12 @@ class Store:
     node: str = ""
 
 
-def open_store(store: Store, features_version: int) -> Journal:
+def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Journal:
     """Open the journal in a database."""
     _require_psycopg()
     from priory.journal.postgres import open_server  # noqa: PLC0415 - who has no such journal needs no psycopg
 
-    return open_server(store.url, features_version, store.node)
+    return open_server(store.url, features_version, store.node, wait_s)
 
 
 def open_store_or_later(store: Store, features_version: int, counts: Path, bits: int) -> Journal:
