@@ -3,9 +3,9 @@
     python benchmarks/failing_nodes.py --minutes 10 --seed 1
 
 Four processes learn, relearn and forget at random in one journal on a PostgreSQL server. Meanwhile they are killed and
-started again, also while they are cut off; their networks are cut, fall silent and heal; the server crashes and comes back.
-In the end all must count the same as is built anew from the journal, and each message must have the label that was
-acknowledged last.
+started again, also while they are cut off; their networks are cut, fall silent and heal; the server crashes and comes
+back. In the end all must count the same as is built anew from the journal, and each message must have the label that
+was acknowledged last.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
     from real_nodes import finished, lost, nodes
     from real_postgres import postgres
 
-    chance, failures = random.Random(asked.seed), 0
+    chance, failures = random.Random(asked.seed), 0  # noqa: S311
     with postgres() as server, server.database() as name, tempfile.TemporaryDirectory() as folder:
         prepare_store(Store(server.url(name)), VERSION, BITS)
         with nodes(server, name, Path(folder)) as running:

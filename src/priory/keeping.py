@@ -50,7 +50,7 @@ class Keeping:
             return KEPT
 
     def deliver(self) -> int:
-        """Hand what was kept to the journal, in order; return how many lessons and wishes that were."""
+        """Hand what was kept to the journal; return how many lessons and wishes that were."""
         outbox, n = self._outbox, 0
         if outbox is None:
             return 0
@@ -63,7 +63,12 @@ class Keeping:
             n += len(acts)
 
     def _take_in(self, acts: list[Kept]) -> None:
-        for (user, is_lesson), some in groupby(acts, lambda act: (act.user, act.label is not None)):
+        """Have the journal take in acts, each by its time: so those of a user may come together, which is quicker."""
+
+        def kind(act: Kept) -> tuple[str, bool]:
+            return act.user, act.label is not None
+
+        for (user, is_lesson), some in groupby(sorted(acts, key=kind), kind):
             if is_lesson:
                 self._memory.learn([self._taught(act) for act in some], user, late=True)
             else:
