@@ -441,6 +441,11 @@ def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, P
     return _opened(home / "journal.sqlite", counts, bits), counts
 
 
+def open_journal_to_read(home: Path, store: Store | None) -> Journal:
+    """Open the journal of a home, wherever it is, and change nothing about it."""
+    return open_store(store, VERSION) if store else open_file_to_read(home / "journal.sqlite", VERSION)
+
+
 def _opened(path: Path, counts: Path, bits: int) -> Journal:
     """Open the journal of a home; who may only read it can still check mail."""
     is_there = path.exists() and path.stat().st_size > 0

@@ -74,6 +74,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
     return {
+        "store": {"url": options.store.name, "node": options.store.node} if options.store else None,
         "labels": options.labels,
         "costs": costs.as_configured(),
         "thresholds": thresholds(costs),
@@ -136,6 +137,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
     ]
     mail = "mail of all" if milter["check_authenticated"] else "mail of all but who has logged in"
     return {
+        **({"store": f"{now['store']['url']}, here as {now['store']['node']}"} if now["store"] else {}),
         "labels": ", ".join(now["labels"]),
         "costs": ", ".join([*mistakes, f"unsure {costs['unsure']:g}"]),
         "so it says": steps(now["thresholds"]) or "whatever has the least expected cost",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from priory.config.autolearning import autolearn_of
+from priory.config.storing import store_of
 from priory.config.tables import SECTIONS, ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
@@ -28,7 +29,7 @@ def options_in(every: Mapping[str, Any]) -> Options:
     refuse_unknown(every, SECTIONS)
     costs = _costs(labels_of(every), table(every, "costs"))
     spec = _spec(table(every, "features"), table(every, "patterns"))
-    return Options(costs=costs, spec=spec, autolearn=autolearn_of(every))
+    return Options(costs=costs, spec=spec, autolearn=autolearn_of(every), store=store_of(every))
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:

@@ -1,17 +1,8 @@
-"""Where a journal is that several machines share: a database on a PostgreSQL server."""
+"""To open a journal that several machines share, for which psycopg must be there."""
 
-from dataclasses import dataclass, field
-
+from priory.journal.address import Store
 from priory.journal.journal import Journal
 from priory.journal.lesson import PERSONAL_BITS, JournalError
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The address of a database, and what this machine is called there."""
-
-    url: str = field(repr=False)  #: may have a password in it
-    node: str = ""
 
 
 def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Journal:
@@ -19,7 +10,7 @@ def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Jou
     _require_psycopg()
     from priory.journal.postgres import open_server  # noqa: PLC0415 - who has no such journal needs no psycopg
 
-    return open_server(store.url, features_version, store.node, wait_s)
+    return open_server(store, features_version, wait_s)
 
 
 def prepare_store(store: Store, features_version: int, bits: int, personal_bits: int = PERSONAL_BITS) -> int:
@@ -27,7 +18,7 @@ def prepare_store(store: Store, features_version: int, bits: int, personal_bits:
     _require_psycopg()
     from priory.journal.postgres import prepare  # noqa: PLC0415
 
-    return prepare(store.url, features_version, bits, personal_bits)
+    return prepare(store, features_version, bits, personal_bits)
 
 
 def _require_psycopg() -> None:
