@@ -29,14 +29,14 @@ class PostgresDatabase:
     joined: Final = "string_agg(change::text, ','), string_agg(encode(held_out, 'hex'), '')"
     stamp_column: Final = "stamp"
 
-    def __init__(self, connections: Connections, wait_s: float) -> None:
+    def __init__(self, connections: Connections, wait_s: float, *, is_away: bool = False) -> None:
         self.name = connections.name
         self.stamp = ""  #: of the changes that are being made
         self._connections = connections
         self._wait_s = wait_s
         self._open: Connection | None = None  # in a transaction
         self._pending: list[tuple[str, Sequence[Sequence[object]]]] = []  # statements that nobody waits for
-        self._clock = self._behind()  # how far our clock is behind the server's
+        self._clock = 0.0 if is_away else self._behind()  # how far our clock is behind the server's
 
     def close(self) -> None:
         """Let go of the server."""

@@ -7,7 +7,7 @@ import psycopg
 
 from priory.journal.address import Store
 from priory.journal.journal import Journal
-from priory.journal.lesson import PERSONAL_BITS, JournalError
+from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
 from priory.journal.postgres.connecting import Connections, connect
 from priory.journal.postgres.database import PostgresDatabase
 from priory.journal.postgres.errors import named
@@ -49,6 +49,12 @@ def open_server(store: Store, features_version: int, wait_s: float = 10.0) -> Jo
     except BaseException:
         connections.close()
         raise
+
+
+def open_later(store: Store, known: Identity, wait_s: float = 10.0) -> Journal:
+    """Open a journal that cannot be reached now, by what is known of it: whatever needs it fails until it can."""
+    database = PostgresDatabase(Connections(store), wait_s, is_away=True)
+    return Journal(database, store.node, ChunkedSnapshots(database), known)
 
 
 def _refuse_other_format(connection: psycopg.Connection[Any], name: str) -> None:
