@@ -41,6 +41,7 @@ from priory.journal import (
     merge,
     open_file,
     open_file_to_read,
+    open_store,
     open_store_or_later,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
@@ -480,6 +481,11 @@ def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, P
         return open_store_or_later(store, VERSION, counts, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
+
+
+def open_journal_to_read(home: Path, store: Store | None) -> Journal:
+    """Open the journal of a home, wherever it is, and change nothing about it."""
+    return open_store(store, VERSION) if store else open_file_to_read(home / "journal.sqlite", VERSION)
 
 
 def _opened(path: Path, counts: Path, bits: int) -> Journal:

@@ -75,6 +75,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
     return {
+        "store": {"url": options.store.name, "node": options.store.node} if options.store else None,
         "labels": options.labels,
         "unwanted": unwanted_labels(options.labels, options.unwanted),
         "costs": costs.as_configured(),
@@ -142,6 +143,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
     mail = "mail of all" if milter["check_authenticated"] else "mail of all but who has logged in"
     done = f"{' and '.join(now['unwanted'])} is {', or '.join(['marked', *actions])}"
     return {
+        **({"store": f"{now['store']['url']}, here as {now['store']['node']}"} if now["store"] else {}),
         "labels": ", ".join(now["labels"])
         + (f"; unwanted: {', '.join(now['unwanted'])}" if len(now["labels"]) > 2 else ""),
         "costs": ", ".join([*mistakes, f"unsure {costs['unsure']:g}"]),
