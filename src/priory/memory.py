@@ -478,7 +478,7 @@ def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, P
     """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
     if store is not None:
         counts = home / "shared-counts"
-        return open_store_or_later(store, VERSION, counts, bits), counts
+        return open_store_or_later(store, VERSION, home, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
 
