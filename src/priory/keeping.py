@@ -77,15 +77,15 @@ class Keeping:
 
     def _reach(self) -> None:
         """Hand over what was kept, before anything is said after it; do not try again what has just failed."""
-        view = self._memory.view
-        if view.is_away and isinstance(view.trouble, JournalAwayError):
-            raise view.trouble
+        following = self._memory.view.following
+        if following.is_away and isinstance(following.trouble, JournalAwayError):
+            raise following.trouble
         self._memory.journal.get_known()
         self.deliver()
 
     def _keep(self, acts: list[Kept], error: JournalAwayError) -> None:
-        if not self._memory.view.is_away:
-            self._memory.view.work_on(error)
+        if not self._memory.view.following.is_away:
+            self._memory.view.following.work_on(error)
         outbox = self._outbox
         if outbox is None:
             raise error

@@ -103,7 +103,7 @@ class Memory:
         try:
             refuse_another_order(self.journal, labels)
         except JournalAwayError as error:
-            self.view.work_on(error)
+            self.view.following.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -136,12 +136,12 @@ class Memory:
 
     def abandon(self) -> None:
         """Let go of the files at once."""
-        self.view.stop_following()
+        self.view.following.stop()
         self.journal.close()
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
-        self.view.stop_following()
+        self.view.following.stop()
         try:
             if self._has_changed:
                 self.view.save_if_due()
