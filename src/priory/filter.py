@@ -240,28 +240,28 @@ class Filter:
         """Read messages once, for `check` and `learn` to use."""
         return prepare_many(messages, self._spec, named=self.names_letters)
 
-    def check(self, message: bytes | Prepared) -> Verdict:
-        """Return what is to be said about a message."""
-        (verdict,) = self.check_many([message])
+    def check(self, message: bytes | Prepared, user: str = "") -> Verdict:
+        """Return what is to be said about a message; to a user, as far as that one sees it differently."""
+        (verdict,) = self.check_many([message], user)
         return verdict
 
-    def check_many(self, messages: Sequence[bytes | Prepared]) -> Iterator[Verdict]:
+    def check_many(self, messages: Sequence[bytes | Prepared], user: str = "") -> Iterator[Verdict]:
         """Yield what is to be said about each message: all are read, then judged; who has many gives some at a time."""
         read = prepare_many(messages, self._spec)
         self._memory.view.refresh()
         for each in read:
             missing = self._missing()
-            yield self._verdict(each, self._scores(each.features, missing), missing)
+            yield self._verdict(each, self._scores(each.features, missing, user), missing, user)
 
-    def explain(self, raw: bytes) -> "Explanation":
+    def explain(self, raw: bytes, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
         from priory.explanation import Explanation, coloured  # noqa: PLC0415 - a quick start where no one asks why
 
         read = self.prepare(raw)
         self._memory.view.refresh()
         missing = self._missing()
-        scores = self._scores(read.features, missing)
-        verdict = self._verdict(read, scores, missing)
+        scores = self._scores(read.features, missing, user)
+        verdict = self._verdict(read, scores, missing, user)
         about = scores[self.options.labels.index(verdict.about)]
         return Explanation(verdict, coloured(read.features, about))
 
@@ -436,13 +436,13 @@ class Filter:
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
 
-    def _scores(self, features: Features, missing: list[str]) -> list[Score]:
+    def _scores(self, features: Features, missing: list[str], user: str) -> list[Score]:
         if missing:
             n = len(self.options.labels)
             return [no_evidence(features, math.log(1 / (n - 1)))] * n
-        return scores(features, self._memory.counts, self._model, self._memory.calibrations)
+        return scores(features, self._memory.counts, self._model, self._memory.calibrations, user)
 
-    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str]) -> Verdict:
+    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str], user: str) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
             label: Claim(
@@ -451,6 +451,7 @@ class Filter:
                 score.prior,
                 partial(evidence, read.features, score),
                 partial(weighed, read.features, score),
+                score.you,
             )
             for label, score in zip(labels, scores, strict=True)
         }
@@ -465,6 +466,7 @@ class Filter:
             expected_costs=expected,
             digest=read.digest.hex(),
             reason=reason,
+            user=user,
         )
 
     def _missing(self) -> list[str]:

@@ -15,7 +15,8 @@ from priory.autolearn import DAY_S, Autolearn, has_room, is_ready
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
 from priory.bayes.line import n_outcomes
-from priory.features import VERSION, Numbers, unpacked
+from priory.features import VERSION, Features, Numbers, unpacked
+from priory.influence import room
 from priory.journal import (
     AUTOMATIC,
     Change,
@@ -26,12 +27,14 @@ from priory.journal import (
     Selection,
     SelectionError,
     View,
+    is_person,
     may_write,
     merge,
     open_file,
     open_file_to_read,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
+from priory.personal import rows_of
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
 from priory.table import are_comparable
 
@@ -78,7 +81,7 @@ class Memory:
         self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes, rules: Autolearn | None = None
     ) -> None:
         self.journal = _opened(home / "journal.sqlite", home / "counts", bits)
-        self.view = View(self.journal, labels, home / "counts")
+        self.view = View(self.journal, labels, home / "counts", rows_of)
         self._labels = labels
         self._model = model
         self._rules = rules
@@ -309,10 +312,31 @@ class Memory:
 
     def _learn_new(self, new: list[Taught], user: str) -> None:
         """Learn messages that are not in the journal, in their order."""
+        if not is_person(user):
+            self._learn_for_everyone(new, user)
+            return
+        own, others = self.journal.taught_by(user)
+        most = room(own, others, sum(self.view.by_people) - own)
+        self._learn_for_everyone(new[:most], user)
+        if most is not None:
+            self._learn_for_one(new[most:], user)
+
+    def _learn_for_everyone(self, new: list[Taught], user: str) -> None:
         if new:
+            predicted = self._count(new)
             self.journal.learn_many(
-                _lesson(each, held_out, user) for each, held_out in zip(new, self._count(new), strict=True)
+                _lesson(each, held_out, user) for each, held_out in zip(new, predicted, strict=True)
             )
+            if is_person(user):
+                for each, held_out in zip(new, predicted, strict=True):
+                    self.view.add_personal(user, each.label, held_out, each.buckets, each.offsets)
+
+    def _learn_for_one(self, new: list[Taught], user: str) -> None:
+        """Learn messages that count for the one who taught them alone."""
+        for each in new:
+            held_out = self._predict(each) if are_comparable(self.counts.totals) else None
+            self.journal.learn(_lesson(each, held_out, user)._replace(shared=False))
+            self.view.add_personal(user, each.label, held_out, each.buckets, each.offsets)
 
     def _count(self, new: list[Taught]) -> list[HeldOut | None]:
         """Count messages; return what was predicted of each just before it was.
@@ -346,10 +370,19 @@ class Memory:
 
     def _count_uncertain(self, taught: Taught, plain: list[float]) -> HeldOut:
         """Count a message with these scores; return what the newest lines predict of it."""
-        which, n_labels = self._labels.index(taught.label), len(self._labels)
-        predicted = held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
+        predicted = self._held_out(plain, taught.label)
         self.view.add(taught.buckets, taught.label, predicted)
         return predicted
+
+    def _predict(self, taught: Taught) -> HeldOut:
+        """Return what the newest lines predict of a message that is not counted."""
+        return self._held_out(
+            plain_scores(Features(taught.buckets, taught.offsets), self.counts, self._model), taught.label
+        )
+
+    def _held_out(self, plain: list[float], label: str) -> HeldOut:
+        which, n_labels = self._labels.index(label), len(self._labels)
+        return held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
 
     def _are_in_turn(self, labels: list[int]) -> list[bool]:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
@@ -387,6 +420,7 @@ class Memory:
                 scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
+            self.view.add_personal(lesson.user, lesson.label, scored, features.buckets, features.offsets)
             if is_confirmed:
                 self.journal.confirm(lesson.digest, lesson.user, lesson.label)
 

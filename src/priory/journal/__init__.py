@@ -10,7 +10,7 @@ whoever made those changes. A snapshot of the counts is such a view at some C; `
 """
 
 from priory.journal.journal import Journal
-from priory.journal.lesson import AUTOMATIC, PERSONAL_BITS, Change, JournalBusyError, JournalError, Lesson
+from priory.journal.lesson import AUTOMATIC, PERSONAL_BITS, Change, JournalBusyError, JournalError, Lesson, is_person
 from priory.journal.listing import Entry
 from priory.journal.merging import merge
 from priory.journal.selection import EVERYTHING, Selection, SelectionError
@@ -30,6 +30,7 @@ __all__ = [
     "Selection",
     "SelectionError",
     "View",
+    "is_person",
     "may_write",
     "merge",
     "open_file",
