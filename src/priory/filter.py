@@ -15,7 +15,7 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection
+from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection
 from priory.memory import Learned, Memory, Taught
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
@@ -58,6 +58,7 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -174,7 +175,8 @@ class Filter:
         self.home = home
         self.options = options
         self._model = options.model
-        self._memory = Memory(home, options.labels, options.spec.bits, self._model, options.autolearn)
+        bits = options.spec.bits, options.personal_bits
+        self._memory = Memory(home, options.labels, bits, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
@@ -302,9 +304,12 @@ class Filter:
         return [user for user in self.journal.users_of(digest) if user != AUTOMATIC]
 
     def would_learn(self, verdict: Verdict) -> bool:
-        """Tell whether a message is one to learn automatically, as far as its verdict goes."""
+        """Tell whether a message is one to learn automatically, as far as its verdict goes.
+
+        What is learned so counts for everyone: what a user sees differently is no reason.
+        """
         rules = self.options.autolearn
-        return rules is not None and certain_label(verdict, rules) is not None
+        return rules is not None and not verdict.you and certain_label(verdict, rules) is not None
 
     def autolearn(self, message: bytes | Prepared, label: str) -> str:
         """Learn a message that the filter `would_learn`, of the label that was said, if all else allows it, too.

@@ -7,9 +7,11 @@ when a lesson is learned and stays in its row: forgetting, joining journals and 
 
 from typing import Final
 
-FEW: Final = 10  #: Fewer others than these, a family or an office, know each other: there is no bound.
-LEAST: Final = 100  #: lessons that anybody may teach everyone
-TIMES: Final = 2  #: what the others have taught on average: so much more may anybody
+FEW: Final = 20  #: Fewer others than these, a family or an office, know each other: there is no bound.
+LEAST: Final = 100  #: lessons that anybody may teach everyone;
+ONE_IN: Final = 20  #: or one for so many of the others together,
+MOST: Final = 1_000  #: up to this;
+TIMES: Final = 2  #: or so many times what the others have taught on average
 
 
 def room(own: int, others: int, of_others: int) -> int | None:
@@ -20,9 +22,10 @@ def room(own: int, others: int, of_others: int) -> int | None:
 
     >>> room(own=5000, others=3, of_others=200) is None
     True
-    >>> room(own=60, others=40, of_others=1000), room(own=60, others=40, of_others=8000)
-    (40, 340)
+    >>> [room(own=60, others=100, of_others=n) for n in (1_000, 8_000, 100_000)]
+    [40, 340, 1940]
     """
     if others < FEW:
         return None
-    return max(max(LEAST, TIMES * of_others // others) - own, 0)
+    bound = max(LEAST, min(of_others // ONE_IN, MOST), TIMES * of_others // others)
+    return max(bound - own, 0)

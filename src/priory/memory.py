@@ -78,7 +78,12 @@ class Memory:
     """A journal and the view of it, in a folder."""
 
     def __init__(
-        self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes, rules: Autolearn | None = None
+        self,
+        home: Path,
+        labels: tuple[str, ...],
+        bits: tuple[int, int],
+        model: PresenceBayes,
+        rules: Autolearn | None = None,
     ) -> None:
         self.journal = _opened(home / "journal.sqlite", home / "counts", bits)
         self.view = View(self.journal, labels, home / "counts", rows_of)
@@ -430,8 +435,8 @@ def _lesson(taught: Taught, held_out: HeldOut | None, user: str) -> Lesson:
     return Lesson(digest, label, features, held_out, user, source, sender, when)
 
 
-def _opened(path: Path, counts: Path, bits: int) -> Journal:
-    """Open the journal of a home; who may only read it can still check mail."""
+def _opened(path: Path, counts: Path, bits: tuple[int, int]) -> Journal:
+    """Open the journal of a home, or make one with so many bits; who may only read it can still check mail."""
     is_there = path.exists() and path.stat().st_size > 0
     if counts.exists() and not is_there:
         raise JournalError(
@@ -440,4 +445,4 @@ def _opened(path: Path, counts: Path, bits: int) -> Journal:
         )
     if is_there and not (may_write(path) and may_write(path.parent)):
         return open_file_to_read(path, VERSION)
-    return open_file(path, VERSION, bits)
+    return open_file(path, VERSION, bits[0], personal_bits=bits[1])

@@ -85,8 +85,8 @@ class Verdict:
     def __str__(self) -> str:
         """One line for a person: what is said, how probable it is, and the sum it comes from."""
         said = f"{self.label}: {self.about} with probability {digits(self.probability)}"
-        own = f"you {self.you:+.3f}, everyone {self.everyone:+.3f}; " if self.user else ""
-        sum_ = self.reason or f"log-odds {self.log_odds:+.3f} = {own}prior {self.prior:+.3f}; {self._evidence_line()}"
+        own = f"{in_words(self)}; " if self.user else ""
+        sum_ = self.reason or f"{own}log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
         return f"{said} ({sum_})"
 
     @property
@@ -190,6 +190,11 @@ class Verdict:
     def to_json(self, most_evidence: int | None = None) -> str:
         """Return the verdict as one line of JSON."""
         return json.dumps(self.as_dict(most_evidence), ensure_ascii=False)
+
+
+def in_words(verdict: Verdict) -> str:
+    """Return for a person what of the log-odds a user has taught, and what everyone has."""
+    return f"you: {verdict.you:+.3f}, everyone: {verdict.everyone:+.3f}"
 
 
 def is_readable(kind: str) -> bool:
