@@ -64,6 +64,7 @@ def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1
         element("p", verdict.reason, class_="reason") if verdict.reason else "",
         element("p", in_words(verdict), class_="own") if verdict.user and not verdict.reason else "",
         scale(verdict, before),
+        element("p", f"Probabilities: {verdict.of_each}.", class_="quiet") if verdict.of_each else "",
         element(
             "p",
             f"Expected cost of saying: {costs}." + (f" Thresholds: {verdict.steps}." if verdict.steps else ""),

@@ -1,7 +1,6 @@
 """The filter: where the stages meet. Check, learn, forget, explain."""
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,8 +14,8 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection
-from priory.memory import Learned, Memory, Taught
+from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection, Store
+from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
 from priory.verdict import Claim, Evidence, Kind, Verdict
@@ -59,6 +58,8 @@ class Options:
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
     personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
+    unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
+    store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -176,7 +177,8 @@ class Filter:
         self.options = options
         self._model = options.model
         bits = options.spec.bits, options.personal_bits
-        self._memory = Memory(home, options.labels, bits, self._model, options.autolearn)
+        journal, counts = open_journal(home, bits, options.store)
+        self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
@@ -344,7 +346,7 @@ class Filter:
         if user == AUTOMATIC:
             raise ValueError("an automatic lesson is no person's: forget it, and learn the message")
         self._refuse_label(label)
-        return self._memory.relearn(digest, label, user, time.time())
+        return self._memory.relearn(digest, label, user, self.journal.now())
 
     def confirm(self, digest: bytes, label: str, user: str = "", *, right: bool = True) -> bool:
         """Note that the label of a lesson is right however it looks, or take that back; False: no such lesson.
@@ -416,7 +418,7 @@ class Filter:
         return Stats(
             lessons={label: tally.get(label, 0) for label in labels},
             automatic=dict(zip(labels, self._memory.view.automatic, strict=True)),
-            changes=self.journal.position()[0],
+            changes=self.journal.position().change,
             buckets_used=int(counts.table.any(axis=1).sum()),
             buckets=len(counts.rows),
             scored=dict(zip(labels, counts.n_scored(), strict=True)),
@@ -432,7 +434,7 @@ class Filter:
             for (digest, sender, features, blob, name), (_, label, source) in zip(read, some, strict=True):
                 self._refuse_label(label)
                 stored = blob or packed(features, self._spec.bits)
-                now = time.time()
+                now = self.journal.now()
                 yield Taught(
                     digest, label, stored, features.buckets, features.offsets, source, sender, now, name or digest
                 )
@@ -472,6 +474,7 @@ class Filter:
             digest=read.digest.hex(),
             reason=reason,
             user=user,
+            unwanted=self.options.unwanted,
         )
 
     def _missing(self) -> list[str]:

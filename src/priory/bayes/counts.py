@@ -30,6 +30,9 @@ N_BINS: Final = round(2 * SCORE_LIMIT / BIN_WIDTH)
 HeldOut: TypeAlias = bytes
 _PREDICTION: Final = Struct("<fb")
 PREDICTION_BYTES: Final = _PREDICTION.size
+#: The score about a label of which next to nothing was known when a message was scored. It is not counted.
+NO_SCORE: Final = float("-inf")
+NO_PREDICTION: Final = _PREDICTION.pack(NO_SCORE, 0)
 _HUGE_BYTES: Final = 1 << 22  # from here on memory is asked for in large pages: most counts are on a page of their own
 
 
@@ -173,7 +176,12 @@ class Counts(NamedTuple):
     @property
     def parts(self) -> "list[memoryview[int]]":
         """The bytes of totals, held-out scores and so on, as they are stored; of the personal ones if there are any."""
-        return [part.cast("B") for part in (self if any(self.personal_totals) else self[:-1])]
+        return self.room if any(self.personal_totals) else self.room[:-1]
+
+    @property
+    def room(self) -> "list[memoryview[int]]":
+        """The bytes of all parts, whether there is anything in them or not."""
+        return [part.cast("B") for part in self]
 
     def add(self, buckets: "Buffer", label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
@@ -209,7 +217,8 @@ class Counts(NamedTuple):
         self.totals[label] += sign
         about = contrasts(len(self.totals))
         for i, (score, _) in enumerate(predicted):
-            self.held_out[i, bin_of(score), int(about[i] == label)] += sign
+            if score > NO_SCORE:
+                self.held_out[i, bin_of(score), int(about[i] == label)] += sign
 
 
 def _memory(size: int) -> "memoryview[int]":

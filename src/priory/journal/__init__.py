@@ -10,11 +10,22 @@ whoever made those changes. A snapshot of the counts is such a view at some C; `
 """
 
 from priory.journal.journal import Journal
-from priory.journal.lesson import AUTOMATIC, PERSONAL_BITS, Change, JournalBusyError, JournalError, Lesson, is_person
+from priory.journal.lesson import (
+    AUTOMATIC,
+    PERSONAL_BITS,
+    Change,
+    JournalAwayError,
+    JournalBusyError,
+    JournalError,
+    Lesson,
+    Rank,
+    is_person,
+)
 from priory.journal.listing import Entry
 from priory.journal.merging import merge
 from priory.journal.selection import EVERYTHING, Selection, SelectionError
 from priory.journal.sqlite import may_write, open_file, open_file_to_read
+from priory.journal.store import Store, open_store, prepare_store
 from priory.journal.view import View
 
 __all__ = [
@@ -24,15 +35,20 @@ __all__ = [
     "Change",
     "Entry",
     "Journal",
+    "JournalAwayError",
     "JournalBusyError",
     "JournalError",
     "Lesson",
+    "Rank",
     "Selection",
     "SelectionError",
+    "Store",
     "View",
     "is_person",
     "may_write",
     "merge",
     "open_file",
     "open_file_to_read",
+    "open_store",
+    "prepare_store",
 ]

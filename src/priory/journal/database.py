@@ -5,9 +5,25 @@ Names that are words of SQL are quoted, values are question marks. Where databas
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Row = tuple[Any, ...]
+
+
+class SharedSnapshots(Protocol):
+    """Snapshots of the counts beside a journal that several machines share, for those who start."""
+
+    def save(self, change: int, stamp: str, labels: Sequence[str], parts: "Sequence[Buffer]") -> bool:
+        """Write the counts as they stood at a change in place of older ones, and drop what the journal kept for these.
+
+        Returns whether it was done: if somebody else is about it, or the change is no more, it is not.
+        """
+
+    def load(self, change: int, labels: Sequence[str], parts: "Sequence[memoryview[int]]") -> bool:
+        """Fill the parts of empty counts with those of a change; tell whether there are any that fit."""
 
 
 class Database(Protocol):
@@ -16,6 +32,14 @@ class Database(Protocol):
     @property
     def name(self) -> str:
         """What messages call it."""
+
+    @property
+    def stamp(self) -> str:
+        """While writing: the stamp of the changes that are being made; empty where they need none."""
+
+    @property
+    def stamp_column(self) -> str:
+        """The stamp of the last change, as a column of the journal."""
 
     @property
     def features(self) -> str:
@@ -40,6 +64,15 @@ class Database(Protocol):
     def joined(self) -> str:
         """The changes of lessons, joined by commas, and what was predicted of each, in hexadecimal digits."""
 
+    def now(self) -> float:
+        """Return the time, by the clock of those who share it."""
+
+    def number(self, change: int) -> None:
+        """Write down the number of the last change, and tell others when it is durable."""
+
+    def stamp_of(self, change: int) -> str:
+        """Return the stamp of the changes of which a change is one; empty where they have none."""
+
     def version(self) -> int:
         """Return a number that differs whenever another connection has changed something; asked at every check."""
 
@@ -56,7 +89,7 @@ class Database(Protocol):
         """Yield rows that may be too many to hold; inside `reading` or `writing`."""
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
-        """Run a statement once for each of these."""
+        """Run a statement once for each of these, in the transaction that is open."""
 
     def store(self, learned: Sequence[tuple[int, bytes]]) -> list[Row]:
         """Take in the features of lessons, given in order by the numbers of their changes.

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
-from priory.journal.database import Database
-from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson, is_person
+from priory.journal.database import Database, Row, SharedSnapshots
+from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson, Position, Rank, is_person
 from priory.journal.listing import Listing
 from priory.journal.persons import Persons
+from priory.journal.tombstones import Tombstones
 
 #: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
 _IS_LEARNED: Final = 'substr(digest, 17) = ? AND "user" = ?'
@@ -24,16 +25,21 @@ _MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at m
 class Journal:
     """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, node: str = "", shared: SharedSnapshots | None = None) -> None:
         self._db = database
+        self.node = node  #: which of several machines this is
+        self.shared = shared  #: the snapshots that all machines start from, if several may use it at once
         self.listing = Listing(database)
         self.automatic = Automatic(database)
         self._confirmed = Confirmed(database)
         self._persons = Persons(database)
+        self._tombstones = Tombstones(database) if shared else None
         self._tally: Counter[str] = Counter()
         self._moved: Counter[str] = Counter()  # by how much the lessons of persons that count for everyone
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
+        self.now = database.now
+        self.stamp_of = database.stamp_of
         self.version = database.version
         self.reading = database.reading
         self.size_bytes = database.size_bytes
@@ -59,7 +65,7 @@ class Journal:
     def writing(self, *, wait: bool = True) -> Iterator[None]:
         """Make changes that become durable together at the end, or not at all."""
         with self._db.writing(wait=wait):
-            self.last_change, self._tally, self._moved = self.position()[0], Counter(), Counter()
+            self.last_change, self._tally, self._moved = self.position().change, Counter(), Counter()
             try:
                 yield
                 self.number_changes()
@@ -71,7 +77,7 @@ class Journal:
         if not self._tally:
             return
         self._write_down()
-        self._db.rows("UPDATE journal SET change = ?", self.last_change)
+        self._db.number(self.last_change)
         self._db.run_many(
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = tally.n + excluded.n",
             self._tally.items(),
@@ -86,10 +92,14 @@ class Journal:
         own = self._persons.n_of(user)
         return own + self._moved[user], self._persons.n() - (own > 0)
 
-    def position(self) -> tuple[int, int]:
-        """Return the number of the last change, and the last one whose forgotten lessons are gone."""
-        change, settled = self._row("change, settled")
-        return int(change), int(settled)
+    @property
+    def stamp(self) -> str:
+        """While writing: the stamp of the changes that are being made; empty where they need none."""
+        return self._db.stamp
+
+    def position(self) -> Position:
+        """Return where the journal stands."""
+        return Position(*self._row(f"change, settled, {self._db.stamp_column}"))
 
     def labels(self) -> list[str]:
         """Return the labels in the order in which lessons were scored; none if nothing was learned yet."""
@@ -126,15 +136,19 @@ class Journal:
 
     def labels_of(self, digests: Iterable[bytes], user: str = "") -> dict[bytes, str]:
         """Return the labels under which messages were learned, of those that were."""
+        return {digest: rank.label for digest, rank in self.ranks_of(digests, user).items()}
+
+    def ranks_of(self, digests: Iterable[bytes], user: str = "") -> dict[bytes, Rank]:
+        """Return the ranks of the lessons about messages, of those that were learned."""
         ends = {digest[16:]: digest for digest in digests}
-        labels: dict[bytes, str] = {}
+        ranks: dict[bytes, Rank] = {}
         self._write_down()
         asked = iter(ends)
         while some := list(islice(asked, _MOST_ASKED)):
             are_learned = f'substr(digest, 17) IN ({", ".join("?" * len(some))}) AND "user" = ?'
-            sql = f"SELECT substr(digest, 17), label FROM lessons WHERE {are_learned}"  # noqa: S608
-            labels.update((ends[end], label) for end, label in self._db.rows(sql, *some, user))
-        return labels
+            sql = f"SELECT substr(digest, 17), time, node, label FROM lessons WHERE {are_learned}"  # noqa: S608
+            ranks.update((ends[end], Rank(*rank)) for end, *rank in self._db.rows(sql, *some, user))
+        return ranks
 
     def _learned(self, columns: str, digest: bytes, user: str) -> tuple[Any, ...] | None:
         if (digest, user) in self._waiting:
@@ -196,21 +210,44 @@ class Journal:
             self._moved[user] -= 1
         return change
 
-    def changes_since(self, change: int) -> Iterator[Change]:
-        """Yield what brings counts at `change` up to date, the additions first; call inside `reading` or `writing`."""
-        for _, learned in self._changes(1, "change", "lessons", "change > ?", change):
-            yield learned
-        for _, gone in self._changes(-1, "learned", "forgotten", "change > ? AND learned <= ?", change, change):
-            yield gone
+    def bury(self, lessons: Iterable[tuple[bytes, str]], time: float) -> None:
+        """Note when lessons were to be forgotten, given by digest and user, where older ones may come later."""
+        if self._tombstones:
+            self._tombstones.bury(lessons, time, self.node)
+
+    def is_buried(self, digest: bytes, user: str, time: float) -> bool:
+        """Tell whether a lesson that this machine has learned at a time was to be forgotten after that."""
+        last = self._tombstones and self._tombstones.last(digest, user)
+        return bool(last and last > (time, self.node))
+
+    def touch(self, digests: Iterable[tuple[bytes, float]], user: str) -> None:
+        """Note that this machine was taught again what is learned, and when, where later ones are held against that."""
+        if self.shared:
+            sql = f"UPDATE lessons SET time = ?, node = ? WHERE {_IS_LEARNED} AND (time, node) < (?, ?)"  # noqa: S608
+            rows = [(time, self.node, digest[16:], user, time, self.node) for digest, time in digests]
+            self._write_down()
+            self._db.run_many(sql, rows)
+
+    def changes_between(self, start: int, end: int) -> Iterator[Change]:
+        """Yield what takes counts from a change to a later one, the additions first; inside `reading` or `writing`."""
+        for where in (
+            ("change", "lessons", "change > ? AND change <= ?", start, end),
+            ("learned", "forgotten", "learned > ? AND learned <= ? AND change > ?", start, end, end),
+        ):
+            for _, learned in self._changes(1, *where):
+                yield learned
+        gone = "change > ? AND change <= ? AND learned <= ?"
+        for _, forgotten in self._changes(-1, "learned", "forgotten", gone, start, end, start):
+            yield forgotten
 
     def _changes(self, sign: int, number: str, table: str, where: str, *values: object) -> Iterator[tuple[int, Change]]:
         sql = f"SELECT {number}, {self._db.features}, {_CHANGE} FROM {table} WHERE {where} ORDER BY {number}"  # noqa: S608
-        for learned, features, label, held_out, user, shared in self._db.with_features(self._db.each_row(sql, *values)):
+        for learned, features, label, held_out, user, shared in self._db.with_features(self._db.rows(sql, *values)):
             yield learned, Change(sign, label, features, held_out, user, bool(shared))
 
     def settle(self, snapshot: str) -> None:
         """Drop what was forgotten: a snapshot at the last change has taken it in, no one else needs its features."""
-        _, settled = self.position()
+        settled = self.position().settled
         gone = [learned for (learned,) in self._db.rows("SELECT learned FROM forgotten")]
         self._db.rows("DELETE FROM forgotten")
         self._db.tidy(gone, settled)
@@ -219,11 +256,13 @@ class Journal:
     def lessons(self) -> Iterator[Lesson]:
         """Yield all lessons in the order they were learned; meanwhile nothing can be written through this journal."""
         with self.reading():
-            yield from self._lessons("TRUE ORDER BY change")
+            yield from self._lessons(self._db.each_row(self._select("TRUE ORDER BY change")))
 
-    def _lessons(self, where: str, *values: object) -> Iterator[Lesson]:
-        sql = f"SELECT change, {self._db.features}, {_LESSON} FROM lessons WHERE {where}"  # noqa: S608
-        for _, features, digest, label, *rest, shared, node in self._db.with_features(self._db.each_row(sql, *values)):
+    def _select(self, where: str) -> str:
+        return f"SELECT change, {self._db.features}, {_LESSON} FROM lessons WHERE {where}"  # noqa: S608
+
+    def _lessons(self, rows: Iterable[Row]) -> Iterator[Lesson]:
+        for _, features, digest, label, *rest, shared, node in self._db.with_features(rows):
             yield Lesson._make((digest, label, features, *rest, bool(shared), node))
 
     def lesson_of(self, digest: bytes, user: str) -> Lesson | None:
@@ -231,13 +270,12 @@ class Journal:
         row = self._learned("change", digest, user)
         if row is None:
             return None
-        (lesson,) = self._lessons("change = ?", *row)
+        (lesson,) = self._lessons(self._db.rows(self._select("change = ?"), *row))
         return lesson
 
-    def rank_of(self, digest: bytes, user: str) -> tuple[float, str, str] | None:
+    def rank_of(self, digest: bytes, user: str) -> Rank | None:
         """Return the rank of the lesson about a message, which a later one must be above; None if there is none."""
-        row = self._learned("time, node, label", digest, user)
-        return row and (row[0], row[1], row[2])
+        return self.ranks_of([digest], user).get(digest)
 
     def confirmed(self) -> set[int]:
         """Return the changes that learned the lessons whose labels were confirmed."""
@@ -264,8 +302,14 @@ class Journal:
         would cost every lesson.
         """
         self._write_down()
-        where = '"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?'
-        found = list(self._lessons(where % "held_out IS NULL", AUTOMATIC, True, label, n))
+        sql = self._select('"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?')
+        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, True, label, n)
         if len(found) < n:
-            found += self._lessons(where % "length(held_out) <> ?", AUTOMATIC, True, label, size, n - len(found))
-        return found
+            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, True, label, size, n - len(found))
+        return list(self._lessons(found))
+
+    def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
+        """Return up to `n` lessons of people of a label whose predictions have these bytes at a place, by digest."""
+        self._write_down()
+        sql = self._select('"user" <> ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?')
+        return list(self._lessons(self._db.rows(sql, AUTOMATIC, label, at + 1, len(part), part, n)))

@@ -24,6 +24,26 @@ class JournalBusyError(JournalError):
     """Somebody else is writing to a journal, and did not finish in time."""
 
 
+class JournalAwayError(JournalError):
+    """The server of a journal cannot be reached now."""
+
+
+class Rank(NamedTuple):
+    """Which of two lessons about a message counts: the later, and where two are of one moment, the greater."""
+
+    time: float
+    node: str
+    label: str
+
+
+class Position(NamedTuple):
+    """Where a journal stands."""
+
+    change: int  #: the number of the last change
+    settled: int  #: lessons forgotten up to this change are gone for good
+    stamp: str  #: of the last change: numbers may come twice where a server takes the place of another, stamps do not
+
+
 class Lesson(NamedTuple):
     """One learned message: what somebody said it is, and its packed features, of which no word can be read.
 
@@ -47,9 +67,9 @@ class Lesson(NamedTuple):
         return self.user == AUTOMATIC
 
     @property
-    def rank(self) -> tuple[float, str, str]:
-        """Which of two lessons about a message counts: the later, and where two are of one moment, the greater."""
-        return self.time, self.node, self.label
+    def rank(self) -> Rank:
+        """What it is held against another lesson about the same message by."""
+        return Rank(self.time, self.node, self.label)
 
 
 class Change(NamedTuple):

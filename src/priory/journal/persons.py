@@ -29,18 +29,19 @@ class Persons:
 
     def n_of(self, user: str) -> int:
         """Return how many such lessons a person has taught."""
-        if not self._db.has(_TABLE):
-            return 0
+        return self._row(user) or 0 if self._db.has(_TABLE) else 0
+
+    def _row(self, user: str) -> int | None:
         rows = self._db.rows(f'SELECT n FROM {_TABLE} WHERE "user" = ?', user)  # noqa: S608
-        return int(rows[0][0]) if rows else 0
+        return int(rows[0][0]) if rows else None
 
     def note(self, moved: Mapping[str, int]) -> None:
         """Note by how much the lessons of persons have become more or fewer; the lessons are written down already."""
-        if not self._db.has(_TABLE):
-            self._db.make(_MAKE)
+        self._db.make(_MAKE)
+        persons = self._row(_EVERYONE)
+        if persons is None:
             self._count()
             return
-        persons = self.n()
         for user, by in moved.items():
             was = self.n_of(user)
             persons += (was + by > 0) - (was > 0)

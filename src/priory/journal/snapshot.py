@@ -26,18 +26,20 @@ class Snapshot(NamedTuple):
 
     counts: Counts
     change: int
+    stamp: str
     digest: str
 
 
-def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labels: Sequence[str]) -> str:
-    """Write a snapshot in place of the one that is there and return its digest; call it while writing to the journal.
+def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: str, labels: Sequence[str]) -> str:
+    """Write a snapshot at a change and its stamp in place of the one that is there; return its digest.
 
-    The bytes depend on what was learned alone.
+    Only one process may do so at a time. The bytes depend on what was learned alone, and on the stamp.
     """
     parts = counts.parts
     digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
     fits = {"journal": journal_id, "labels": list(labels), "buckets": [len(counts.rows), len(counts.personal)]}
-    head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
+    said = {**fits, "change": at[0], "stamp": at[1], "digest": digest}
+    head = _MAGIC + json.dumps(said, sort_keys=True).encode() + b"\n"
     if len(head) > HEAD_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
     with replacing(path) as file:
@@ -56,7 +58,7 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int,
     head = mapped[:HEAD_BYTES].rstrip(b"\0")
     try:
         said = dict(json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {})
-        change, digest = int(said.pop("change")), str(said.pop("digest"))
+        change, stamp, digest = int(said.pop("change")), str(said.pop("stamp")), str(said.pop("digest"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if said != {"journal": journal_id, "labels": list(labels), "buckets": [1 << bits, 1 << personal_bits]}:
@@ -65,4 +67,4 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int,
     if len(mapped) - HEAD_BYTES not in sizes:
         return None
     counts = Counts.lying_in(memoryview(mapped)[HEAD_BYTES:], bits, len(labels), personal_bits)
-    return Snapshot(counts, change, digest)
+    return Snapshot(counts, change, stamp, digest)

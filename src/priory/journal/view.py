@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
+from priory.journal.database import SharedSnapshots
 from priory.journal.journal import Journal
-from priory.journal.lesson import Change, JournalError
-from priory.journal.snapshot import load_snapshot, save_snapshot
+from priory.journal.lesson import Change, JournalAwayError, JournalError, Position
+from priory.journal.ownership import one_at_a_time
+from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
 from priory.packing import unpack
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
 #: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
 RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
+PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
@@ -37,6 +40,7 @@ class View:
         self._path = snapshot_path
         self._seen_version = -1
         self._saved_change = 0
+        self._stamp = ""
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -58,56 +62,88 @@ class View:
 
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
-        now, settled = self._journal.position()
+        now = self._journal.position()
         try:
-            if not settled <= self.change <= now:
-                self._start_from_snapshot(settled)
+            if not self._is_on_the_way_to(now):
+                self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
+        except JournalAwayError:
+            raise  # what came is taken in as a whole, nothing else is
         except BaseException:
             self.invalidate()
             raise
 
-    def _start_from_snapshot(self, settled: int) -> None:
+    def _is_on_the_way_to(self, now: Position) -> bool:
+        """Tell whether the counts are those of the journal at an earlier change of which it still knows what followed.
+
+        A server that takes the place of another may lack its last changes, and gives their numbers again.
+        """
+        if not now.settled <= self.change <= now.change:
+            return False
+        return self._stamp == (now.stamp if self.change == now.change else self._journal.stamp_of(self.change))
+
+    def _start_from_snapshot(self, now: Position) -> None:
+        """Start from the snapshot in the home; or else from the one that all share, if there is one."""
         snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
-        if snapshot and (snapshot.change, snapshot.digest) == (settled, self._journal.snapshot()):
-            self.counts, self.change = snapshot.counts, snapshot.change
-            self._saved_change = snapshot.change
-            self.generation += AFRESH
+        if snapshot and self._fits(snapshot, now):
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+            return
+        shared = self._journal.shared
+        self._start_empty()
+        if shared and now.settled and shared.load(now.settled, self._labels, self.counts.room):
+            self._start_at(self.counts, now.settled, self._journal.stamp_of(now.settled))
         else:
             self._start_empty()
+
+    def _fits(self, snapshot: Snapshot, now: Position) -> bool:
+        if self._journal.shared:
+            stamp = self._journal.stamp_of(snapshot.change)
+            return now.settled <= snapshot.change <= now.change and snapshot.stamp == stamp
+        return (snapshot.change, snapshot.digest) == (now.settled, self._journal.snapshot())
 
     def _start_empty(self) -> None:
         """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
         bits, personal_bits = self._bits
-        self.counts, self.change = Counts.empty(bits, len(self._labels), personal_bits), 0
-        self._saved_change = 0
-        self.generation += AFRESH
+        self._start_at(Counts.empty(bits, len(self._labels), personal_bits), 0, "")
 
     @property
     def _bits(self) -> tuple[int, int]:
         return self._journal.bits, self._journal.personal_bits
 
-    def _build(self, now: int) -> None:
+    def _start_at(self, counts: Counts, change: int, stamp: str) -> None:
+        self.counts, self.change, self._stamp = counts, change, stamp
+        self._saved_change = change
+        self.generation += AFRESH
+
+    def _build(self, now: Position) -> None:
         self._start_empty()
         if not self._follow(now):
             raise JournalError(
                 f"{self._journal.name} is damaged: its tally and its lessons differ. Restore it from a backup."
             )
 
-    def _follow(self, now: int) -> bool:
+    def _follow(self, now: Position) -> bool:
         """Take in the changes up to `now`; tell whether the counts could, and add up with the journal's tally."""
-        if self.change < now:
+        while self.change < now.change:
+            end = min(self.change + PAGE, now.change)
+            page = list(self._journal.changes_between(self.change, end))
+            stamp = now.stamp if end == now.change else self._journal.stamp_of(end)
             try:
-                for change in self._journal.changes_since(self.change):
+                for change in page:
                     self._apply(change)
             except ValueError:
                 return False
-            self.change = now
+            self.change, self._stamp = end, stamp
         every, automatic, unshared = self._journal.tallies()
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
         return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self._labels]
+
+    def keep_up(self) -> None:
+        """Say that the counts were changed along with the journal; call at the end of `writing`."""
+        if self.change != self._journal.last_change:
+            self.change, self._stamp = self._journal.last_change, self._journal.stamp
 
     def apply(self, change: Change) -> None:
         """Let one lesson come or go."""
@@ -178,22 +214,38 @@ class View:
 
     def save(self, *, wait: bool = True) -> None:
         """Write a snapshot of the counts, and let the journal drop what it kept only for that."""
+        if self._journal.shared:
+            self._save_of_shared(self._journal.shared)
+            return
         with self._journal.writing(wait=wait):
             self.catch_up()
-            try:
-                digest = save_snapshot(self._path, self.counts, self.change, self._journal.id, self._labels)
-            except OSError as error:
-                reason = os.strerror(error.errno or 0)
-                raise JournalError(
-                    f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is "
-                    "not full."
-                ) from None
-            self._journal.settle(digest)
+            self._journal.settle(self._save())
         self._saved_change = self.change
+
+    def _save_of_shared(self, shared: SharedSnapshots) -> None:
+        """Write the snapshot of this machine; and the one of all, if that is due and nobody else is about it."""
+        with self._journal.reading():
+            self.catch_up()
+            settled = self._journal.position().settled
+        with one_at_a_time(self._path) as is_ours:
+            if is_ours:
+                self._save()
+        self._saved_change = self.change
+        if self.change - settled >= SNAPSHOT_EVERY_IN_BULK:
+            shared.save(self.change, self._stamp, self._labels, self.counts.room)
+
+    def _save(self) -> str:
+        try:
+            return save_snapshot(self._path, self.counts, (self.change, self._stamp), self._journal.id, self._labels)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise JournalError(
+                f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is not full."
+            ) from None
 
     def rebuild(self) -> None:
         """Build the counts from every lesson and write the snapshot."""
         self.invalidate()
         with self._journal.reading():
-            self._build(self._journal.position()[0])
+            self._build(self._journal.position())
         self.save()

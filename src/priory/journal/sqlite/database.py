@@ -1,6 +1,7 @@
 """The rows of a journal in an SQLite database that is open."""
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from priory.journal.sqlite.errors import errors_named, named
 class SqliteDatabase:
     """A connection to the file of a journal."""
 
+    stamp: Final = ""
+    stamp_column: Final = "''"
     features: Final = "start, size"
     begins: Final = "instr(source, ?) = 1"
     has_user: Final = '+"user" = ?'  #: through the index of digests, which the + prevents, it takes five times as long
@@ -37,6 +40,18 @@ class SqliteDatabase:
         if self._file is not None:
             in_use.leave(self._file)
             self._file = None
+
+    def now(self) -> float:
+        """Return the time."""
+        return time.time()
+
+    def number(self, change: int) -> None:
+        """Write down the number of the last change; others see by the version that there is something new."""
+        self._db.execute("UPDATE journal SET change = ?", (change,))
+
+    def stamp_of(self, _change: int) -> str:
+        """Return nothing: numbers come once here."""
+        return ""
 
     def version(self) -> int:
         """Return a number that differs whenever another connection has changed something; asked at every check."""
