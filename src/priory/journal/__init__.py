@@ -19,6 +19,7 @@ from priory.journal.lesson import (
     JournalError,
     Lesson,
     Rank,
+    is_person,
 )
 from priory.journal.listing import Entry
 from priory.journal.merging import merge
@@ -47,6 +48,7 @@ __all__ = [
     "Store",
     "View",
     "follow_store",
+    "is_person",
     "may_write",
     "merge",
     "open_file",

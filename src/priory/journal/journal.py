@@ -9,8 +9,9 @@ from typing import Any, Final
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
 from priory.journal.database import Database, Row, SharedSnapshots
-from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank
+from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank, is_person
 from priory.journal.listing import Listing
+from priory.journal.persons import Persons
 from priory.journal.tombstones import Tombstones
 
 #: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
@@ -33,8 +34,10 @@ class Journal:
         self.listing = Listing(database)
         self.automatic = Automatic(database)
         self._confirmed = Confirmed(database)
+        self._persons = Persons(database)
         self._tombstones = Tombstones(database) if shared else None
         self._tally: Counter[str] = Counter()
+        self._moved: Counter[str] = Counter()  # by how much the lessons of persons that count for everyone
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
         self.now = database.now
@@ -74,7 +77,7 @@ class Journal:
     def writing(self, *, wait: bool = True) -> Iterator[None]:
         """Make changes that become durable together at the end, or not at all."""
         with self._db.writing(wait=wait):
-            self.last_change, self._tally = self.position().change, Counter()
+            self.last_change, self._tally, self._moved = self.position().change, Counter(), Counter()
             try:
                 yield
                 self.number_changes()
@@ -91,7 +94,15 @@ class Journal:
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = tally.n + excluded.n",
             self._tally.items(),
         )
+        if self._moved:
+            self._persons.note(self._moved)
         self._tally.clear()
+        self._moved.clear()
+
+    def taught_by(self, user: str) -> tuple[int, int]:
+        """Return how many lessons of a person count for everyone, and of how many others some do; while writing."""
+        own = self._persons.n_of(user)
+        return own + self._moved[user], self._persons.n() - (own > 0)
 
     @property
     def stamp(self) -> str:
@@ -172,6 +183,8 @@ class Journal:
             change += 1
             waiting[key] = change, lesson
             tally.update(tallied(lesson.label, lesson.user, shared=lesson.shared))
+            if lesson.shared and is_person(lesson.user):
+                self._moved[lesson.user] += 1
         self.last_change = change
 
     def _write_down(self) -> None:
@@ -205,6 +218,8 @@ class Journal:
         self._db.rows("DELETE FROM lessons WHERE change = ?", *row)
         self.last_change += 1
         self._tally.subtract(tallied(change.label, user, shared=change.shared))
+        if change.shared and is_person(user):
+            self._moved[user] -= 1
         return change
 
     def bury(self, lessons: Iterable[tuple[bytes, str]], time: float) -> None:
@@ -294,14 +309,15 @@ class Journal:
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
         """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.
 
-        If there are too few, those follow whose predictions have another size: from when there were other labels. All
-        lessons are looked through: this is wanted a few times in a journal's life, an index would cost every lesson.
+        They count for everyone. If there are too few, those follow whose predictions have another size: from when there
+        were other labels. All lessons are looked through: this is wanted a few times in a journal's life, an index
+        would cost every lesson.
         """
         self._write_down()
-        sql = self._select('"user" <> ? AND label = ? AND %s ORDER BY digest LIMIT ?')
-        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, label, n)
+        sql = self._select('"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?')
+        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, True, label, n)
         if len(found) < n:
-            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
+            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, True, label, size, n - len(found))
         return list(self._lessons(found))
 
     def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:

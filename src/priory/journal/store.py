@@ -29,7 +29,7 @@ def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Jou
     return open_server(store.url, features_version, store.node, wait_s)
 
 
-def open_store_or_later(store: Store, features_version: int, counts: Path, bits: int) -> Journal:
+def open_store_or_later(store: Store, features_version: int, counts: Path, bits: tuple[int, int]) -> Journal:
     """Open the journal in a database, also if that cannot be reached now: then by what the counts here say of it.
 
     Where there are no counts yet, its id is empty, and so many buckets are taken for granted.
@@ -39,7 +39,7 @@ def open_store_or_later(store: Store, features_version: int, counts: Path, bits:
     except JournalAwayError:
         from priory.journal.postgres import open_later  # noqa: PLC0415
 
-        return open_later(store.url, store.node, known_of(counts) or Identity("", bits, PERSONAL_BITS))
+        return open_later(store.url, store.node, known_of(counts) or Identity("", *bits))
 
 
 def follow_store(store: Store, mark: Mark, trouble: Exception | None) -> "Follower":
