@@ -336,8 +336,12 @@ class Memory:
             ranks[each.digest] = Rank(each.time, self.journal.node, each.label)
             done.append(Learned("relearned" if was else "learned", each.digest.hex(), was and was.label))
         self._learn_new(new, user)
-        known = {each.digest: each.time for each in taught if ranks.get(each.digest, each).label == each.label}
-        self.journal.touch(known.items(), user)
+        again = [
+            (each.digest, each.time)
+            for each, learned in zip(taught, done, strict=True)
+            if learned.outcome == "known" and learned.was == each.label
+        ]
+        self.journal.touch(again, user)
         return done
 
     def _is_outdone(self, taught: Taught, was: Rank | None, user: str, *, late: bool) -> bool:
