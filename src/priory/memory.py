@@ -43,6 +43,7 @@ from priory.journal import (
     merge,
     open_file,
     open_file_to_read,
+    open_store,
     open_store_or_later,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
@@ -338,8 +339,12 @@ class Memory:
             ranks[each.digest] = Rank(each.time, self.journal.node, each.label)
             done.append(Learned("relearned" if was else "learned", each.digest.hex(), was and was.label))
         self._learn_new(new, user)
-        known = {each.digest: each.time for each in taught if ranks.get(each.digest, each).label == each.label}
-        self.journal.touch(known.items(), user)
+        again = [
+            (each.digest, each.time)
+            for each, learned in zip(taught, done, strict=True)
+            if learned.outcome == "known" and learned.was == each.label
+        ]
+        self.journal.touch(again, user)
         return done
 
     def _is_outdone(self, taught: Taught, was: Rank | None, user: str, *, late: bool) -> bool:
@@ -513,6 +518,11 @@ def open_journal(home: Path, bits: tuple[int, int], store: Store | None) -> tupl
         return open_store_or_later(store, VERSION, counts, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
+
+
+def open_journal_to_read(home: Path, store: Store | None) -> Journal:
+    """Open the journal of a home, wherever it is, and change nothing about it."""
+    return open_store(store, VERSION) if store else open_file_to_read(home / "journal.sqlite", VERSION)
 
 
 def _opened(path: Path, counts: Path, bits: tuple[int, int]) -> Journal:

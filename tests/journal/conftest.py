@@ -26,7 +26,7 @@ def mail() -> list[Drawn]:
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Which database the journals of a test are in; what is about the files of one overrides it."""
+    """Which database the journals of a test are in; what is about one alone says so by a mark."""
     return str(request.param)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from priory.decision import UNSURE, Costs, decide
-from priory.features import VERSION, Spec
+from priory.features import Spec
 from priory.features.patterns import compiled
 from priory.filter import Options
-from priory.journal import Journal, JournalError, may_write, open_file_to_read
-from priory.memory import refuse_another_order
+from priory.journal import Journal, JournalError, may_write
+from priory.memory import open_journal_to_read, refuse_another_order
 from priory.points import spam_label, unwanted_labels
 from priory.server.listeners import LONGEST_PATH, answers, obstacle
 from priory.server.options import Serving, is_local
@@ -115,11 +115,10 @@ def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
         return
     if not may_write(home):
         yield Doubt(f"{home} cannot be written by this account, so it can check mail but neither learn nor serve")
-    path = home / "journal.sqlite"
-    if not path.exists():
+    if options.store is None and not (home / "journal.sqlite").exists():
         return
     try:
-        journal = open_file_to_read(path, VERSION)
+        journal = open_journal_to_read(home, options.store)
     except JournalError as error:
         yield Doubt(str(error))
         return

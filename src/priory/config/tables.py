@@ -20,6 +20,7 @@ class ConfigError(Exception):
 
 
 SECTIONS: Final = (
+    "store",
     "labels",
     "unwanted",
     "costs",

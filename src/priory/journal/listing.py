@@ -80,6 +80,11 @@ class Listing:
             return array("q"), b""
         return array("q", map(int, changes.split(","))), bytes.fromhex(held_out)
 
+    def nodes(self) -> list[tuple[str, int, float]]:
+        """Return which machines have learned lessons, how many, and when the last."""
+        rows = self._db.rows("SELECT node, count(*), max(time) FROM lessons GROUP BY node ORDER BY node")
+        return [(node, n, last) for node, n, last in rows]
+
     def still(self, changes: Iterable[int]) -> list[tuple[bytes, str]]:
         """Return digest and user of the lessons that these changes learned and that are still there."""
         sql = 'SELECT digest, "user" FROM lessons WHERE change = ?'

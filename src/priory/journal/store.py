@@ -1,9 +1,9 @@
-"""Where a journal is that several machines share: a database on a PostgreSQL server."""
+"""To open a journal that several machines share, for which psycopg must be there."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from priory.journal.address import Store
 from priory.journal.journal import Journal
 from priory.journal.lesson import PERSONAL_BITS, Identity, JournalAwayError, JournalError
 from priory.journal.news import Mark
@@ -13,20 +13,12 @@ if TYPE_CHECKING:
     from priory.journal.postgres.follower import Follower
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The address of a database, and what this machine is called there."""
-
-    url: str = field(repr=False)  #: may have a password in it
-    node: str = ""
-
-
 def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Journal:
     """Open the journal in a database."""
     _require_psycopg()
     from priory.journal.postgres import open_server  # noqa: PLC0415 - who has no such journal needs no psycopg
 
-    return open_server(store.url, features_version, store.node, wait_s)
+    return open_server(store, features_version, wait_s)
 
 
 def open_store_or_later(store: Store, features_version: int, counts: Path, bits: tuple[int, int]) -> Journal:
@@ -39,14 +31,14 @@ def open_store_or_later(store: Store, features_version: int, counts: Path, bits:
     except JournalAwayError:
         from priory.journal.postgres import open_later  # noqa: PLC0415
 
-        return open_later(store.url, store.node, known_of(counts) or Identity("", *bits))
+        return open_later(store, known_of(counts) or Identity("", *bits))
 
 
 def follow_store(store: Store, mark: Mark, trouble: Exception | None) -> "Follower":
     """Start to follow the journal in a database, for counts that stand at a mark."""
     from priory.journal.postgres.follower import Follower  # noqa: PLC0415
 
-    return Follower(store.url, mark, trouble)
+    return Follower(store, mark, trouble)
 
 
 def prepare_store(store: Store, features_version: int, bits: int, personal_bits: int = PERSONAL_BITS) -> int:
@@ -54,7 +46,7 @@ def prepare_store(store: Store, features_version: int, bits: int, personal_bits:
     _require_psycopg()
     from priory.journal.postgres import prepare  # noqa: PLC0415
 
-    return prepare(store.url, features_version, bits, personal_bits)
+    return prepare(store, features_version, bits, personal_bits)
 
 
 def _require_psycopg() -> None:

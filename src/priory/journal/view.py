@@ -334,7 +334,11 @@ class View:
 
     def rebuild(self) -> None:
         """Build the counts from every lesson and write the snapshot."""
+        self.build()
+        self.save()
+
+    def build(self) -> None:
+        """Build the counts from every lesson."""
         self.invalidate()
         with self._journal.reading():
             self._build(self._journal.position())
-        self.save()

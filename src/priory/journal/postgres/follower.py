@@ -16,9 +16,10 @@ from typing import Final
 
 import psycopg
 
+from priory.journal.address import Store
 from priory.journal.journal import Journal
 from priory.journal.news import Mark, News
-from priory.journal.postgres.connecting import Connection, Connections, connect, named_without_password
+from priory.journal.postgres.connecting import Connection, Connections, connect
 from priory.journal.postgres.database import CHANNEL, PostgresDatabase
 from priory.journal.postgres.errors import named
 
@@ -37,8 +38,8 @@ _CLOSE_S: Final = 2.0  #: a thread that waits for a silent server is left to its
 class Follower:
     """A thread that fetches news for counts that stand at a mark."""
 
-    def __init__(self, url: str, mark: Mark, trouble: Exception | None = None) -> None:
-        self._url = url
+    def __init__(self, store: Store, mark: Mark, trouble: Exception | None = None) -> None:
+        self._store = store
         self._mark = mark  # where the counts stand when all news is taken
         self._news: deque[News] = deque()
         self._lock = threading.Lock()
@@ -85,7 +86,7 @@ class Follower:
         retry_s = FIRST_RETRY_S
         while not self._is_closing:
             try:
-                with _connected(self._url) as connection:
+                with _connected(self._store) as connection:
                     self._follow(connection)
             except Exception as error:  # noqa: BLE001 - whatever is wrong, it may be mended
                 retry_s = FIRST_RETRY_S if self.trouble is None else min(2 * retry_s, LONGEST_RETRY_S)
@@ -94,7 +95,7 @@ class Follower:
 
     def _follow(self, connection: Connection) -> None:
         heard = _Heard(connection, self._woken)
-        journal = Journal(PostgresDatabase(_Always(self._url, connection), _WAIT_S))
+        journal = Journal(PostgresDatabase(_Always(self._store, connection), _WAIT_S))
         while not self._is_closing:
             self._fetch(journal)
             self._sleep(PAUSE_S)
@@ -166,8 +167,8 @@ class _Heard:
 class _Always(Connections):
     """The connection that is there, for whoever asks for one."""
 
-    def __init__(self, url: str, connection: Connection) -> None:
-        super().__init__(url)
+    def __init__(self, store: Store, connection: Connection) -> None:
+        super().__init__(store)
         self._connection = connection
 
     @contextmanager
@@ -177,10 +178,9 @@ class _Always(Connections):
 
 
 @contextmanager
-def _connected(url: str) -> Iterator[Connection]:
-    name = named_without_password(url)
-    with closing(connect(url, name)) as connection:
+def _connected(store: Store) -> Iterator[Connection]:
+    with closing(connect(store)) as connection:
         try:
             yield connection
         except psycopg.Error as error:
-            raise named(error, name) from None
+            raise named(error, store.name) from None
