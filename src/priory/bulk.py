@@ -35,10 +35,10 @@ class Told(NamedTuple):
 
 
 @contextmanager
-def checked(
-    mail: Corpus, home: Path, options: Options, tell: Callable[[Verdict, Labelled], str], jobs: int = 1
+def checked(  # noqa: PLR0913, PLR0917 - all that a check is about
+    mail: Corpus, home: Path, options: Options, tell: Callable[[Verdict, Labelled], str], jobs: int = 1, user: str = ""
 ) -> Iterator[Iterator[Told]]:
-    """Check mail with the filter of a home; what is told of each message is the same on any number of cores.
+    """Check mail of a user with the filter of a home; what is told of each is the same on any number of cores.
 
     Nothing of the home is open in this process if there are others: an open database must not be taken into a fork.
 
@@ -53,9 +53,9 @@ def checked(
     """
     if jobs == 1:
         with Filter.open(home, options) as filter_:
-            yield (_told(filter_, some, tell) for some in together(mail, _raw_bytes, READ_TOGETHER))
+            yield (_told(filter_, some, tell, user) for some in together(mail, _raw_bytes, READ_TOGETHER))
     else:
-        with Workers(jobs, lambda: _checking(home, options, tell)) as workers:
+        with Workers(jobs, lambda: _checking(home, options, tell, user)) as workers:
             yield _in_order(workers, mail)
 
 
@@ -81,15 +81,15 @@ def read_ahead(mail: Corpus, filter_: Filter, jobs: int = 1) -> Iterator[Iterato
 
 @contextmanager
 def _checking(
-    home: Path, options: Options, tell: Callable[[Verdict, Labelled], str]
+    home: Path, options: Options, tell: Callable[[Verdict, Labelled], str], user: str
 ) -> Iterator[Callable[[list[_Plain]], "_Done"]]:
     with Filter.open(home, options) as filter_:
-        yield _on_parts(lambda found: _told(filter_, found, tell))
+        yield _on_parts(lambda found: _told(filter_, found, tell, user))
 
 
-def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, Labelled], str]) -> Told:
+def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, Labelled], str], user: str) -> Told:
     messages = list(found)
-    verdicts = list(filter_.check_many([message.raw for message in messages]))
+    verdicts = list(filter_.check_many([message.raw for message in messages], user))
     text = "".join(map(tell, verdicts, messages))
     return Told(text, len(verdicts), verdicts[-1].reason if verdicts else "")
 

@@ -14,7 +14,7 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection, Store, follow_store
+from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection, Store, follow_store
 from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
@@ -58,6 +58,7 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
     unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
@@ -176,7 +177,8 @@ class Filter:
         self.home = home
         self.options = options
         self._model = options.model
-        journal, counts = open_journal(home, options.spec.bits, options.store)
+        bits = options.spec.bits, options.personal_bits
+        journal, counts = open_journal(home, bits, options.store)
         self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
         self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
@@ -274,28 +276,28 @@ class Filter:
         """Read messages once, for `check` and `learn` to use."""
         return prepare_many(messages, self._spec, named=self.names_letters)
 
-    def check(self, message: bytes | Prepared) -> Verdict:
-        """Return what is to be said about a message."""
-        (verdict,) = self.check_many([message])
+    def check(self, message: bytes | Prepared, user: str = "") -> Verdict:
+        """Return what is to be said about a message; to a user, as far as that one sees it differently."""
+        (verdict,) = self.check_many([message], user)
         return verdict
 
-    def check_many(self, messages: Sequence[bytes | Prepared]) -> Iterator[Verdict]:
+    def check_many(self, messages: Sequence[bytes | Prepared], user: str = "") -> Iterator[Verdict]:
         """Yield what is to be said about each message: all are read, then judged; who has many gives some at a time."""
         read = prepare_many(messages, self._spec)
         self._memory.view.refresh()
         for each in read:
             missing = self._missing()
-            yield self._verdict(each, self._scores(each.features, missing), missing)
+            yield self._verdict(each, self._scores(each.features, missing, user), missing, user)
 
-    def explain(self, raw: bytes) -> "Explanation":
+    def explain(self, raw: bytes, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
         from priory.explanation import Explanation, coloured  # noqa: PLC0415 - a quick start where no one asks why
 
         read = self.prepare(raw)
         self._memory.view.refresh()
         missing = self._missing()
-        scores = self._scores(read.features, missing)
-        verdict = self._verdict(read, scores, missing)
+        scores = self._scores(read.features, missing, user)
+        verdict = self._verdict(read, scores, missing, user)
         about = scores[self.options.labels.index(verdict.about)]
         return Explanation(verdict, coloured(read.features, about))
 
@@ -337,9 +339,12 @@ class Filter:
         return [user for user in self.journal.users_of(digest) if user != AUTOMATIC]
 
     def would_learn(self, verdict: Verdict) -> bool:
-        """Tell whether a message is one to learn automatically, as far as its verdict goes."""
+        """Tell whether a message is one to learn automatically, as far as its verdict goes.
+
+        What is learned so counts for everyone: what a user sees differently is no reason.
+        """
         rules = self.options.autolearn
-        return rules is not None and certain_label(verdict, rules) is not None
+        return rules is not None and not verdict.you and certain_label(verdict, rules) is not None
 
     def autolearn(self, message: bytes | Prepared, label: str) -> str:
         """Learn a message that the filter `would_learn`, of the label that was said, if all else allows it, too.
@@ -471,13 +476,13 @@ class Filter:
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
 
-    def _scores(self, features: Features, missing: list[str]) -> list[Score]:
+    def _scores(self, features: Features, missing: list[str], user: str) -> list[Score]:
         if missing:
             n = len(self.options.labels)
             return [no_evidence(features, math.log(1 / (n - 1)))] * n
-        return scores(features, self._memory.counts, self._model, self._memory.calibrations)
+        return scores(features, self._memory.counts, self._model, self._memory.calibrations, user)
 
-    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str]) -> Verdict:
+    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str], user: str) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
             label: Claim(
@@ -486,6 +491,7 @@ class Filter:
                 score.prior,
                 partial(evidence, read.features, score),
                 partial(weighed, read.features, score),
+                score.you,
             )
             for label, score in zip(labels, scores, strict=True)
         }
@@ -500,6 +506,7 @@ class Filter:
             expected_costs=expected,
             digest=read.digest.hex(),
             reason=reason,
+            user=user,
             unwanted=self.options.unwanted,
         )
 

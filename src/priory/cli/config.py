@@ -42,6 +42,7 @@ def config(
     from priory.config import line_of, located, read  # noqa: PLC0415
     from priory.config.checking import checked  # noqa: PLC0415
     from priory.config.doubts import doubts  # noqa: PLC0415
+    from priory.config.storing import with_variable  # noqa: PLC0415
 
     place = home.expanduser().absolute()
     path = config_path(home, file)
@@ -51,9 +52,11 @@ def config(
     errors = [located(error, path, text) for error in said.errors]
     found: dict[str, Any] = {"file": str(path), "errors": _listed((str(e), e.key, e.line) for e in errors)}
     if said.options is not None and said.serving is not None and not errors:
-        found["in_force"] = in_force(said.options, said.serving, place) | _in_force(said.mailbox, said.reporters)
+        with problems():
+            options = with_variable(said.options)
+        found["in_force"] = in_force(options, said.serving, place) | _in_force(said.mailbox, said.reporters)
         if check:
-            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(said.options, said.serving, place)]
+            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(options, said.serving, place)]
             found["warnings"] = _listed(
                 (f"{path}:{line}: {doubt.text}" if line else doubt.text, doubt.key, line) for doubt, line in every
             )

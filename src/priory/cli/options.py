@@ -33,6 +33,7 @@ Config = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.")]
+ForUser = Annotated[str, typer.Option("--user", help="Whose mail it is: what they have taught counts, too.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes read mail; the result is the same.")]
 Paths = Annotated[
     list[str],

@@ -13,7 +13,7 @@ from rich.text import Text
 from priory.autolearn import is_ready
 from priory.explanation import added_up
 from priory.points import is_unwanted
-from priory.verdict import digits, printable, steps
+from priory.verdict import digits, in_words, printable, steps
 
 if TYPE_CHECKING:
     from priory.autolearn import Autolearn
@@ -42,6 +42,8 @@ def show(explanation: "Explanation", console: Console | None = None) -> None:
         console.print(Text(f"{verdict.reason}; teach it with: priory learn LABEL PATH…"))
         return
     console.print(_costs(verdict))
+    if verdict.user:
+        console.print(Text(in_words(verdict)))
     console.print()
     console.print(_sums(explanation))
     console.print()

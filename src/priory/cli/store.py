@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="store",
-    help="The journal on a PostgreSQL server that several machines share.",
+    help="The journal on a PostgreSQL server that several machines share.\n\n**Example**\n\n"
+    "`priory --store postgresql://priory@db.example/priory store prepare`",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

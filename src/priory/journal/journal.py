@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
 from priory.journal.database import Database, Row, SharedSnapshots
-from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank
+from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank, is_person
 from priory.journal.listing import Listing
+from priory.journal.persons import Persons
 from priory.journal.tombstones import Tombstones
 
 #: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
@@ -19,6 +20,13 @@ _LESSON: Final = 'digest, label, held_out, "user", source, sender, time, shared,
 _CHANGE: Final = 'label, held_out, "user", shared'
 _MOST_WAITING: Final = 1_000
 _MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at most
+
+
+class _Head(NamedTuple):
+    """What stands at the head of a journal, which nobody else changes while one writes."""
+
+    position: Position
+    labels: str
 
 
 class Journal:
@@ -33,9 +41,12 @@ class Journal:
         self.listing = Listing(database)
         self.automatic = Automatic(database)
         self._confirmed = Confirmed(database)
+        self._persons = Persons(database)
         self._tombstones = Tombstones(database) if shared else None
         self._tally: Counter[str] = Counter()
+        self._moved: Counter[str] = Counter()  # by how much the lessons of persons that count for everyone
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
+        self._head: _Head | None = None  # while writing
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
         self.now = database.now
         self.stamp_of = database.stamp_of
@@ -64,8 +75,8 @@ class Journal:
         """What messages call it."""
         return self._db.name
 
-    def _row(self, columns: str) -> tuple[Any, ...]:
-        rows = self._db.rows(f"SELECT {columns} FROM journal")  # noqa: S608
+    def _row(self, columns: str, lock: str = "") -> tuple[Any, ...]:
+        rows = self._db.rows(f"SELECT {columns} FROM journal {lock}")  # noqa: S608
         if not rows:
             raise JournalError(f"{self.name} is not whole: a row is missing. Restore it from a backup.")
         return rows[0]
@@ -74,11 +85,13 @@ class Journal:
     def writing(self, *, wait: bool = True) -> Iterator[None]:
         """Make changes that become durable together at the end, or not at all."""
         with self._db.writing(wait=wait):
-            self.last_change, self._tally = self.position().change, Counter()
+            self._head = self._read_head(self._db.lock)
+            self.last_change, self._tally, self._moved = self._head.position.change, Counter(), Counter()
             try:
                 yield
                 self.number_changes()
             finally:
+                self._head = None
                 self._waiting.clear()
 
     def number_changes(self) -> None:
@@ -91,7 +104,17 @@ class Journal:
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = tally.n + excluded.n",
             self._tally.items(),
         )
+        if self._moved:
+            self._persons.note(self._moved)
         self._tally.clear()
+        self._moved.clear()
+        settled = self.position().settled
+        self._head = self._head and self._head._replace(position=Position(self.last_change, settled, self.stamp))
+
+    def taught_by(self, user: str) -> tuple[int, int]:
+        """Return how many lessons of a person count for everyone, and of how many others some do; while writing."""
+        own = self._persons.n_of(user)
+        return own + self._moved[user], self._persons.n() - (own > 0)
 
     @property
     def stamp(self) -> str:
@@ -100,17 +123,23 @@ class Journal:
 
     def position(self) -> Position:
         """Return where the journal stands."""
-        return Position(*self._row(f"change, settled, {self._db.stamp_column}"))
+        return (self._head or self._read_head()).position
+
+    def _read_head(self, lock: str = "") -> "_Head":
+        *position, labels = self._row(f"change, settled, {self._db.stamp_column}, labels", lock)
+        return _Head(Position(*position), str(labels))
 
     def labels(self) -> list[str]:
         """Return the labels in the order in which lessons were scored; none if nothing was learned yet."""
-        (labels,) = self._row("labels")
-        return str(labels).split("\n") if labels else []
+        labels = (self._head or self._read_head()).labels
+        return labels.split("\n") if labels else []
 
     def name_labels(self, labels: Sequence[str]) -> None:
         """Write down the order of the labels; those that a configuration leaves out keep their place."""
         if len(labels) > len(self.labels()):
-            self._db.rows("UPDATE journal SET labels = ?", "\n".join(labels))
+            joined = "\n".join(labels)
+            self._db.rows("UPDATE journal SET labels = ?", joined)
+            self._head = self._head and self._head._replace(labels=joined)
 
     def snapshot(self) -> str:
         """Return the digest of the counts at the last settled change; empty if there was no snapshot yet."""
@@ -172,6 +201,8 @@ class Journal:
             change += 1
             waiting[key] = change, lesson
             tally.update(tallied(lesson.label, lesson.user, shared=lesson.shared))
+            if lesson.shared and is_person(lesson.user):
+                self._moved[lesson.user] += 1
         self.last_change = change
 
     def _write_down(self) -> None:
@@ -205,6 +236,8 @@ class Journal:
         self._db.rows("DELETE FROM lessons WHERE change = ?", *row)
         self.last_change += 1
         self._tally.subtract(tallied(change.label, user, shared=change.shared))
+        if change.shared and is_person(user):
+            self._moved[user] -= 1
         return change
 
     def bury(self, lessons: Iterable[tuple[bytes, str]], time: float) -> None:
@@ -217,9 +250,9 @@ class Journal:
         last = self._tombstones and self._tombstones.last(digest, user)
         return bool(last and last > (time, self.node))
 
-    def touch(self, digests: Iterable[tuple[bytes, float]], user: str) -> None:
+    def touch(self, digests: Sequence[tuple[bytes, float]], user: str) -> None:
         """Note that this machine was taught again what is learned, and when, where later ones are held against that."""
-        if self.shared:
+        if self.shared and digests:
             sql = f"UPDATE lessons SET time = ?, node = ? WHERE {_IS_LEARNED} AND (time, node) < (?, ?)"  # noqa: S608
             rows = [(time, self.node, digest[16:], user, time, self.node) for digest, time in digests]
             self._write_down()
@@ -249,6 +282,7 @@ class Journal:
         self._db.rows("DELETE FROM forgotten")
         self._db.tidy(gone, settled)
         self._db.rows("UPDATE journal SET settled = ?, snapshot = ?", self.last_change, snapshot)
+        self._head = None
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield all lessons in the order they were learned; meanwhile nothing can be written through this journal."""
@@ -294,14 +328,15 @@ class Journal:
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
         """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.
 
-        If there are too few, those follow whose predictions have another size: from when there were other labels. All
-        lessons are looked through: this is wanted a few times in a journal's life, an index would cost every lesson.
+        They count for everyone. If there are too few, those follow whose predictions have another size: from when there
+        were other labels. All lessons are looked through: this is wanted a few times in a journal's life, an index
+        would cost every lesson.
         """
         self._write_down()
-        sql = self._select('"user" <> ? AND label = ? AND %s ORDER BY digest LIMIT ?')
-        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, label, n)
+        sql = self._select('"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?')
+        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, True, label, n)
         if len(found) < n:
-            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
+            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, True, label, size, n - len(found))
         return list(self._lessons(found))
 
     def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:

@@ -21,7 +21,7 @@ def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Jou
     return open_server(store, features_version, wait_s)
 
 
-def open_store_or_later(store: Store, features_version: int, home: Path, bits: int) -> Journal:
+def open_store_or_later(store: Store, features_version: int, home: Path, bits: tuple[int, int]) -> Journal:
     """Open the journal in a database, also if that cannot be reached now: then by what the home remembers of it.
 
     Of one that was never reached the id is empty, and so many buckets are taken for granted.
@@ -31,7 +31,7 @@ def open_store_or_later(store: Store, features_version: int, home: Path, bits: i
     except JournalAwayError:
         from priory.journal.postgres import open_later  # noqa: PLC0415
 
-        return open_later(store, recalled(home, store) or Identity("", bits, PERSONAL_BITS))
+        return open_later(store, recalled(home, store) or Identity("", *bits))
     remember(home, store, journal)
     return journal
 

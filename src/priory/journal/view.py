@@ -1,10 +1,10 @@
 """The counts of a journal, kept in step with it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
@@ -27,6 +27,8 @@ MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+#: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
+RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
@@ -34,8 +36,9 @@ AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 class View:
     """Counts that follow a journal: mapped from the snapshot, then brought up to date change by change."""
 
-    def __init__(self, journal: Journal, labels: Sequence[str], snapshot_path: Path) -> None:
+    def __init__(self, journal: Journal, labels: Sequence[str], snapshot_path: Path, rows_of: RowsOf) -> None:
         self._journal = journal
+        self._rows_of = rows_of
         self._labels = list(labels)
         self._path = snapshot_path
         self._seen_version = -1
@@ -91,7 +94,7 @@ class View:
 
     def start_as_written_down(self) -> None:
         """Start from the snapshot in the home, whatever the journal says; if there is none, from nothing."""
-        snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
         if snapshot:
             self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
         elif len(self.counts.rows) != 1 << self._journal.bits:
@@ -123,13 +126,13 @@ class View:
 
     def _start_from_snapshot(self, now: Position) -> None:
         """Start from the snapshot in the home; or else from the one that all share, if there is one."""
-        snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
         if snapshot and self._fits(snapshot, now):
             self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
             return
         shared = self._journal.shared
         self._start_empty()
-        if shared and now.settled and shared.load(now.settled, self._labels, self.counts.parts):
+        if shared and now.settled and shared.load(now.settled, self._labels, self.counts.room):
             self._start_at(self.counts, now.settled, self._journal.stamp_of(now.settled))
         else:
             self._start_empty()
@@ -142,7 +145,12 @@ class View:
 
     def _start_empty(self) -> None:
         """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
-        self._start_at(Counts.empty(self._journal.bits, len(self._labels)), 0, "")
+        bits, personal_bits = self._bits
+        self._start_at(Counts.empty(bits, len(self._labels), personal_bits), 0, "")
+
+    @property
+    def _bits(self) -> tuple[int, int]:
+        return self._journal.bits, self._journal.personal_bits
 
     def _start_at(self, counts: Counts, change: int, stamp: str) -> None:
         self.counts, self.change, self._stamp = counts, change, stamp
@@ -189,15 +197,18 @@ class View:
             raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
 
     def _apply(self, change: Change) -> None:
-        if not change.shared:
-            return
-        buckets, held_out = self._read(change)
-        (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), held_out)
+        counts, label = self.counts, self._label(change.label)
+        buckets, offsets, held_out = self._read(change)
+        if change.shared:
+            (counts.add if change.sign > 0 else counts.subtract)(buckets, label, held_out)
+        own = self._rows_of(change.user, change.held_out, buckets, offsets, self._journal.personal_bits)
+        if own is not None:
+            (counts.add_personal if change.sign > 0 else counts.subtract_personal)(own, label)
         self.generation += 1
 
-    def _read(self, change: Change) -> "tuple[array[int], HeldOut | None]":
+    def _read(self, change: Change) -> "tuple[array[int], array[int], HeldOut | None]":
         try:
-            buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
+            buckets, offsets = unpack(change.features, MOST_KINDS, self._journal.bits)
             n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
             if rest:
                 raise ValueError("predictions are damaged")
@@ -206,12 +217,21 @@ class View:
                 f"{self._journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from when there were fewer or more labels are answers to another question.
-        return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
+        return buckets, offsets, change.held_out if n_predictions == len(self.counts.held_out) else None
 
     def add(self, buckets: "Buffer", label: str, held_out: HeldOut | None) -> None:
         """Let one lesson come whose features are at hand."""
         self.counts.add(buckets, self._label(label), held_out)
         self.generation += 1
+
+    def add_personal(
+        self, user: str, label: str, held_out: HeldOut | None, buckets: "Buffer", offsets: "Buffer"
+    ) -> None:
+        """Let one lesson count for the one who taught it, if it does."""
+        own = self._rows_of(user, held_out, buckets, offsets, self._journal.personal_bits)
+        if own is not None:
+            self.counts.add_personal(own, self._label(label))
+            self.generation += 1
 
     def _label(self, label: str) -> int:
         if label not in self._labels:
@@ -256,7 +276,7 @@ class View:
                 self._save()
         self._saved_change = self.change
         if self.change - settled >= SNAPSHOT_EVERY_IN_BULK:
-            shared.save(self.change, self._stamp, self._labels, self.counts.parts)
+            shared.save(self.change, self._stamp, self._labels, self.counts.room)
 
     def _save(self) -> str:
         try:

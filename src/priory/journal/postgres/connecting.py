@@ -21,6 +21,7 @@ from priory.journal.postgres.zeros import keep_zeros
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what fails is raised, and told by who catches it
 CONNECT_S: Final = 5
+USUAL_WAIT_S: Final = 10.0  #: for who writes, unless another time is said
 STATEMENT_S: Final = 60  #: the longest that a statement may take
 _ANSWER_S: Final = STATEMENT_S + 5.0  #: then the way to the server is taken to be cut
 _SILENT_S: Final = 10  #: a connection on which nothing is acknowledged for so long is given up
@@ -38,6 +39,7 @@ _OURS: Final[dict[str, Any]] = {
 _SETTINGS: Final = {
     "search_path": "priory",
     "statement_timeout": f"{STATEMENT_S}s",
+    "lock_timeout": f"{USUAL_WAIT_S:g}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_S}s",
     "tcp_keepalives_idle": f"{_SILENT_S // 2}",
     "tcp_keepalives_interval": "2",

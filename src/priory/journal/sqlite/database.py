@@ -18,6 +18,7 @@ class SqliteDatabase:
     """A connection to the file of a journal."""
 
     stamp: Final = ""
+    lock: Final = ""
     stamp_column: Final = "''"
     features: Final = "start, size"
     begins: Final = "instr(source, ?) = 1"
