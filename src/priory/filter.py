@@ -224,7 +224,7 @@ class Filter:
     @property
     def trouble(self) -> Exception | None:
         """Why the counts may be older than the journal: it cannot be reached; None if it can."""
-        return self._memory.view.trouble
+        return self._memory.view.following.trouble
 
     def follow(self) -> None:
         """Have what other machines teach come by itself from now on: then no check waits for the server of a journal.
@@ -232,7 +232,7 @@ class Filter:
         Where the journal is a file, there is no need to.
         """
         if self.options.store is not None:
-            self._memory.view.follow(partial(follow_store, self.options.store))
+            self._memory.view.following.follow(partial(follow_store, self.options.store))
 
     def refresh(self) -> None:
         """Take in what others have taught, as every check does: for who has a moment."""

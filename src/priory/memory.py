@@ -106,7 +106,7 @@ class Memory:
         try:
             refuse_another_order(self.journal, labels)
         except JournalAwayError as error:
-            self.view.work_on(error)
+            self.view.following.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -139,12 +139,12 @@ class Memory:
 
     def abandon(self) -> None:
         """Let go of the files at once."""
-        self.view.stop_following()
+        self.view.following.stop()
         self.journal.close()
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
-        self.view.stop_following()
+        self.view.following.stop()
         try:
             if self._has_changed:
                 self.view.save_if_due()
@@ -515,7 +515,7 @@ def open_journal(home: Path, bits: tuple[int, int], store: Store | None) -> tupl
     """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
     if store is not None:
         counts = home / "shared-counts"
-        return open_store_or_later(store, VERSION, counts, bits), counts
+        return open_store_or_later(store, VERSION, home, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
 

@@ -1,7 +1,6 @@
 """The counts of a journal, kept in step with it."""
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
 from priory.journal.automatic import Tallies
 from priory.journal.database import SharedSnapshots
+from priory.journal.following import Following
 from priory.journal.journal import Journal
 from priory.journal.lesson import Change, JournalAwayError, JournalError, Position
 from priory.journal.news import Mark, News
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from priory.journal.postgres.follower import Follower
-
 MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
@@ -32,7 +30,6 @@ SNAPSHOT_EVERY_IN_BULK: Final = 20_000
 #: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
 RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
-ASK_AGAIN_S: Final = 2.0  #: after which a journal that could not be reached is asked again
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
@@ -47,9 +44,7 @@ class View:
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
-        self._follower: Follower | None = None
-        self._ask_again_at = 0.0  # the journal, after it could not be reached
-        self.trouble: Exception | None = None  #: why the counts may be older than the journal
+        self.following = Following(self)  #: the journal, as well as it can be reached
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -66,85 +61,45 @@ class View:
 
         Where the journal cannot be reached, the counts stay as they are.
         """
-        if self._follower is not None:
-            self._take_news(self._follower)
-        elif not self.is_away:
-            try:
-                self._look()
-            except JournalAwayError as error:
-                self.work_on(error)
-            else:
-                self.trouble = None
+        self.following.refresh()
 
-    def _look(self) -> None:
+    def look(self, *, surely: bool = False) -> None:
+        """Ask the journal whether it has changed, and take that in; or surely, as numbers of changes may come twice."""
         self._journal.get_known()
         version = self._journal.version()
-        if version != self._seen_version:
+        if surely or version != self._seen_version:
             with self._journal.reading():
                 self.catch_up()
             self._seen_version = version
 
     @property
-    def is_away(self) -> bool:
-        """Whether the journal could not be reached a moment ago, so that it is not worth while to try."""
-        return self._ask_again_at > 0.0 and time.monotonic() < self._ask_again_at
+    def mark(self) -> Mark:
+        """Where the counts stand."""
+        return Mark(self.change, self._stamp)
 
-    def work_on(self, error: JournalAwayError) -> None:
-        """Go on with the counts as they are, or as they were written down here: the journal cannot be reached."""
-        self.trouble = error
-        self._ask_again_at = time.monotonic() + ASK_AGAIN_S
-        if self.change >= 0:
-            return
+    def take(self, news: News) -> None:
+        """Take in what has come; counts that could not, or do not add up then, start anew at the next look."""
+        try:
+            for change in news.changes:
+                self._apply(change)
+            self.change, self._stamp = news.end
+            is_right = news.tallies is None or self._adds_up(news.tallies)
+        except ValueError:
+            is_right = False
+        except BaseException:
+            self.invalidate()
+            raise
+        if not is_right:
+            self.invalidate()
+
+    def start_as_written_down(self) -> None:
+        """Start from the snapshot in the home, whatever the journal says; if there is none, from nothing."""
         snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
         if snapshot:
             self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
         elif len(self.counts.rows) != 1 << self._journal.bits:
             self._start_empty()
             self.change = -1
-
-    def follow(self, start: "Callable[[Mark, Exception | None], Follower]") -> None:
-        """Have a thread fetch from now on what is new: to refresh only takes in what has come."""
-        self.refresh()
-        self._follower = start(self._mark, self.trouble)
-
-    def stop_following(self) -> None:
-        """Have nothing fetched any more."""
-        if self._follower is not None:
-            self._follower.close()
-            self._follower = None
-
-    @property
-    def _mark(self) -> Mark:
-        return Mark(self.change, self._stamp)
-
-    def _take_news(self, follower: "Follower") -> None:
-        for news in follower.take():
-            if news.start != self._mark:
-                if news.end.change > self.change:
-                    follower.seek(self._mark)
-                    break
-            elif not self._take(news):
-                self.invalidate()
-                break
-        self.trouble = follower.trouble
-        if (follower.is_lost or self.change < 0) and not (self.trouble or self.is_away):
-            try:
-                self._journal.get_known()
-                with self._journal.reading():
-                    self.catch_up()
-                follower.seek(self._mark)
-            except JournalAwayError as error:
-                self.work_on(error)
-
-    def _take(self, news: News) -> bool:
-        """Take in what has come; tell whether the counts could, and add up."""
-        try:
-            for change in news.changes:
-                self._apply(change)
-        except ValueError:
-            return False
-        self.change, self._stamp = news.end
-        return news.tallies is None or self._add_up(news.tallies)
 
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
@@ -221,9 +176,9 @@ class View:
             except ValueError:
                 return False
             self.change, self._stamp = end, stamp
-        return self._add_up(self._journal.tallies())
+        return self._adds_up(self._journal.tallies())
 
-    def _add_up(self, tallies: Tallies) -> bool:
+    def _adds_up(self, tallies: Tallies) -> bool:
         every, automatic, unshared = tallies
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
