@@ -17,7 +17,7 @@ from mail import Mail
 from peers import Peer, Priory, stats
 from priory.features import VERSION
 from priory.filter import Filter
-from priory.journal import Journal
+from priory.journal import open_file_to_read
 from priory.journal.snapshot import HEAD_BYTES
 from progress import progressed, taking_long
 from report import Table, between
@@ -215,7 +215,7 @@ def _bytes(path: Path, after: int = 0) -> bytes:
 
 def _lessons(home: Path) -> list[object]:
     """Return the rows of a journal but for the time at which they were written."""
-    journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+    journal = open_file_to_read(home / "journal.sqlite", VERSION)
     try:
         return [lesson._replace(time=0.0) for lesson in journal.lessons()]
     finally:

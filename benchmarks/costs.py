@@ -15,7 +15,7 @@ from priory.bayes.counts import stored
 from priory.decision import Costs
 from priory.features import VERSION, Spec, packed
 from priory.filter import Filter, prepare
-from priory.journal import Journal, Lesson
+from priory.journal import Lesson, open_file
 from priory.server.http.json import json_bytes
 from priory.server.http.kept import Kept
 from priory.server.http.preview import previewed
@@ -38,7 +38,7 @@ def lessons(n: int) -> Iterator[Lesson]:
 
 def learned(home: Path, n: int) -> None:
     """Write a journal of so many lessons."""
-    journal, drawn = Journal.open(home / "journal.sqlite", VERSION, BITS), lessons(n)
+    journal, drawn = open_file(home / "journal.sqlite", VERSION, BITS), lessons(n)
     for _ in range(0, n, TOGETHER):
         with journal.writing():
             journal.name_labels(("ham", "spam"))

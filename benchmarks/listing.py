@@ -17,7 +17,7 @@ from random import Random
 from priory.demo import draw
 from priory.features import VERSION
 from priory.filter import Filter
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, Lesson, Selection
+from priory.journal import AUTOMATIC, EVERYTHING, Journal, Lesson, Selection, open_file
 
 FEATURES_BYTES = 2_760
 TOGETHER = 1_000
@@ -45,7 +45,7 @@ def lessons(n: int) -> Iterator[Lesson]:
 
 def grown(path: Path, n: int) -> Journal:
     """Return a new journal of so many lessons."""
-    journal, drawn = Journal.open(path, VERSION, bits=20), lessons(n)
+    journal, drawn = open_file(path, VERSION, bits=20), lessons(n)
     for _ in range(0, n, TOGETHER):
         with journal.writing():
             journal.learn_many(next(drawn) for _ in range(TOGETHER))
@@ -97,15 +97,15 @@ def time_pages(n: int, folder: Path, *, index: bool) -> None:
         with closing(sqlite3.connect(path)) as database:
             database.execute("CREATE INDEX times ON lessons (time)")
         print(f"the index has {(path.stat().st_size - before) / n:.1f} bytes a lesson")
-    journal = Journal.open(path, VERSION, bits=20)
+    journal = open_file(path, VERSION, bits=20)
     half = f"{BEGIN + EVERY_S * n / 2!r}:{n // 2}"
     print(f"{n:,} lessons; ms")
     print(f"| selection | first page of {MOST} | a page from the middle | count |\n|---|---|---|---|")
     for name, selection in selections(n).items():
         acts = (
-            lambda it=selection: journal.page(it, MOST),
-            lambda it=selection: journal.page(it, MOST, half),
-            lambda it=selection: journal.n_of(it),
+            lambda it=selection: journal.listing.page(it, MOST),
+            lambda it=selection: journal.listing.page(it, MOST, half),
+            lambda it=selection: journal.listing.n_of(it),
         )
         print(f"| {name} |", " | ".join(f"{milliseconds(act):.1f}" for act in acts), "|")
     journal.close()

@@ -49,11 +49,17 @@ def _written(path: Path, lines: Iterable[str]) -> Path:
     return path
 
 
+def corpus(index: str) -> Path:
+    """Return where the index of a corpus is; without it, say what is missing and end."""
+    corpora = os.environ.get("PRIORY_CORPORA")
+    if not corpora or not (path := Path(corpora) / index).is_file():
+        sys.exit(f"Set PRIORY_CORPORA to the folder that has {index}: CONTRIBUTING.md says what is in it.")
+    return path
+
+
 def trec07p() -> Mail:
     """Return all messages of the corpus; without it, say what is missing and end."""
-    corpora = os.environ.get("PRIORY_CORPORA")
-    if not corpora or not (index := Path(corpora) / INDEX).is_file():
-        sys.exit(f"Set PRIORY_CORPORA to the folder that has {INDEX}: CONTRIBUTING.md says what is in it.")
+    index = corpus(INDEX)
     folder = (index.parent / "../data").resolve()
     lines = [line.split(maxsplit=1) for line in index.read_text().splitlines()]
     return Mail(folder, tuple((label, Path(path).name) for label, path in lines))

@@ -20,7 +20,7 @@ from priory.imap.rounds import Rounds
 from priory.imap.session import Session
 from priory.imap.store import Store
 from priory.imap.watch import Watcher
-from priory.journal import Journal
+from priory.journal import open_file_to_read
 from real_daemon import PATIENCE_S, Daemon
 from real_dovecot import PASSWORD, Dovecot
 
@@ -152,7 +152,7 @@ class Mailbox:
 
     def learned(self) -> list[tuple[str, str]]:
         """What was taught here by moving mail: labels and sources, in order."""
-        journal = Journal.open_to_read(self.home / "journal.sqlite", VERSION)
+        journal = open_file_to_read(self.home / "journal.sqlite", VERSION)
         try:
             return [(lesson.label, lesson.source) for lesson in journal.lessons() if lesson.source]
         finally:

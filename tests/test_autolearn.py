@@ -13,7 +13,7 @@ from priory.autolearn import Autolearn
 from priory.demo import draw
 from priory.features import VERSION, Spec
 from priory.filter import Filter, Options
-from priory.journal import AUTOMATIC, Journal, Selection
+from priory.journal import AUTOMATIC, Selection, open_file_to_read
 from priory.lab.example import lessons
 
 AUTOMATICALLY = Selection(automatic=True)
@@ -283,7 +283,7 @@ def test_merging_keeps_what_people_taught_and_none_of_it_twice(filter_: Filter, 
     assert sum(user == AUTOMATIC for _, user, _ in mine | others) == 4
     with Filter.open(homes[0], OPTIONS) as merged:
         for home in (filter_.home, homes[1], filter_.home):
-            journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+            journal = open_file_to_read(home / "journal.sqlite", VERSION)
             merged.merge(journal)
             journal.close()
         found = set(taught(merged))

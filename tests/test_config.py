@@ -31,12 +31,15 @@ def test_costs_labels_features_and_patterns_are_read():
         markup = false
         [patterns]
         name = '(?i)dear ada'
+        [table]
+        bits = 26
     """)
     assert options.labels == ("ham", "spam", "newsletter")
     assert options.costs.matrix == ((0, 10, 10), (100, 0, 10), (5, 10, 0))
     assert options.costs.unsure == 2
     assert options.spec.kinds == frozenset(KINDS) - {"markup"}
     assert options.spec.patterns == {"name": "(?i)dear ada"}
+    assert options.spec.bits == 26
     assert "triple" not in Spec().kinds
 
 
@@ -60,6 +63,9 @@ def test_autolearning_is_off_unless_it_is_switched_on():
         (f"labels = {'[' * 5000}", "tables or lists lie too deep within each other; write it flatter"),
         ("[costs]\nunsure = true", "the cost of unsure must be a number from 0 up, not True"),
         ("[features]\nword = 1", "features: word must be true or false, not 1"),
+        ("[table]\nbits = 29", "[table] bits must be a whole number from 16 to 28, not 29"),
+        ("[table]\nbits = true", "[table] bits must be a whole number from 16 to 28, not True"),
+        ("[table]\nbuckets = 1", "[table] unknown key 'buckets'; known are bits"),
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
         ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
         ("[autolearn]\non = 1", "[autolearn] on must be true or false, not 1"),
@@ -173,9 +179,31 @@ def test_the_documented_configuration_is_one_and_names_everything():
         key: getattr(Serving(), key) for key in MOST if key != "workers"
     }
     assert serving.http == ("127.0.0.1:7358",)
+    assert options.spec.bits == Spec().bits
     assert options.autolearn == Autolearn()
     assert set(named["autolearn"]) == {"on", "certainty", "per_day"}
     assert reporters == {"ann@mail.example", "@home.example"}
     assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}
-    said = {"host": "", "user": "", "password_command": "", "port": 0, "junk": "", "watch": (), "move": False}
+    said = {
+        "host": "",
+        "user": "",
+        "password_command": "",
+        "port": 0,
+        "junk": "",
+        "watch": (),
+        "move": False,
+        "folders": {},
+    }
     assert replace(mailbox, **said) == Account("", "")
+
+
+def test_unwanted_labels_are_some_of_the_labels_in_their_order():
+    options = parse('labels = ["ham", "spam", "phishing"]\nunwanted = ["phishing", "spam"]')
+    assert options.unwanted == ("spam", "phishing")
+    assert parse("").unwanted == ()
+    for given in ('"spam"', '["news"]', "[1]"):
+        with pytest.raises(ConfigError, match="unwanted must be a list of labels"):
+            parse(f"unwanted = {given}")
+    for given in ("[]", '["ham", "spam"]'):
+        with pytest.raises(ConfigError, match="unwanted must name at least one label, and leave out one"):
+            parse(f"unwanted = {given}")

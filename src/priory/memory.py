@@ -13,24 +13,39 @@ from typing import Final, NamedTuple
 
 from priory.autolearn import DAY_S, Autolearn, has_room, is_ready
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
+from priory.bayes.counts import (
+    NO_PREDICTION,
+    PREDICTION_BYTES,
+    HeldOut,
+    contrasts,
+    predictions,
+    stored,
+    stored_scores,
+)
 from priory.bayes.line import n_outcomes
 from priory.features import VERSION, Numbers, unpacked
 from priory.journal import (
     AUTOMATIC,
     Change,
     Journal,
+    JournalAwayError,
     JournalBusyError,
     JournalError,
     Lesson,
+    Rank,
     Selection,
     SelectionError,
+    Store,
     View,
+    may_write,
+    merge,
+    open_file,
+    open_file_to_read,
+    open_store_or_later,
 )
-from priory.journal.sqlite import may_write
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
-from priory.table import are_comparable
+from priory.table import LEAST_KNOWN, are_comparable, is_known
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -51,7 +66,7 @@ class Taught(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
+    """What learning one message came to: *learned*, *relearned* under another label, *known* already, or *kept*."""
 
     outcome: str
     digest: str
@@ -63,24 +78,31 @@ def refuse_another_order(journal: Journal, labels: tuple[str, ...]) -> None:
     scored = journal.labels()
     if any(was != now for was, now in zip(scored, labels, strict=False)):
         raise JournalError(
-            f"{journal.path} was taught with the labels {', '.join(scored)}: name these first and in this "
+            f"{journal.name} was taught with the labels {', '.join(scored)}: name these first and in this "
             "order, new ones after them."
         )
 
 
 class Memory:
-    """A journal and the view of it, in a folder."""
+    """A journal and the view of it, with a file for its snapshot."""
 
     def __init__(
-        self, home: Path, labels: tuple[str, ...], bits: int, model: PresenceBayes, rules: Autolearn | None = None
+        self,
+        journal: Journal,
+        counts: Path,
+        labels: tuple[str, ...],
+        model: PresenceBayes,
+        rules: Autolearn | None = None,
     ) -> None:
-        self.journal = _opened(home / "journal.sqlite", home / "counts", bits)
-        self.view = View(self.journal, labels, home / "counts")
+        self.journal = journal
+        self.view = View(journal, labels, counts)
         self._labels = labels
         self._model = model
         self._rules = rules
         try:
             refuse_another_order(self.journal, labels)
+        except JournalAwayError as error:
+            self.view.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -111,20 +133,26 @@ class Memory:
         """How many more changes the lines may be older than, a hundredth of the outcomes in them; negative: too old."""
         return self._drawn_from // 100 - (self.view.generation - self._drawn_at)
 
+    def abandon(self) -> None:
+        """Let go of the files at once."""
+        self.view.stop_following()
+        self.journal.close()
+
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
+        self.view.stop_following()
         try:
             if self._has_changed:
                 self.view.save_if_due()
         finally:
             self.journal.close()
 
-    def learn(self, taught: list[Taught], user: str) -> list[Learned]:
-        """Learn all of these, durably, or none."""
+    def learn(self, taught: list[Taught], user: str, *, late: bool = False) -> list[Learned]:
+        """Learn all of these, durably, or none; what comes late may be outdone by what was said since."""
         with self._changing():
             self.journal.name_labels(self._labels)
             self._leave_to_people([each.letter for each in taught])
-            done = self._learn(taught, user)
+            done = self._learn(taught, user, late=late)
             if any(each.outcome != "known" for each in done):
                 self._score_unscored()
         return done
@@ -163,12 +191,22 @@ class Memory:
         with self.journal.writing():
             return self.journal.confirm(digest, user, label, right=right)
 
-    def forget(self, digest: bytes, user: str, letter: bytes = b"") -> str | None:
-        """Take a lesson back exactly, the user's or else an automatic one; return its label, None if there was none."""
+    def forget(self, digest: bytes, user: str, letter: bytes = b"", *, late: float | None = None) -> str | None:
+        """Take a lesson back exactly, the user's or else an automatic one; return its label, None if there was none.
+
+        A wish that comes late, with the time at which somebody had it, is outdone by what was taught since.
+        """
         with self._changing():
+            if late is not None and self._was_taught_since(late, digest, user):
+                return None
+            self.journal.bury([(digest, user)], self.journal.now() if late is None else late)
             automatic = self._leave_to_people([letter]) if letter else None
             change = self._forget(digest, user) or automatic or self._forget(digest, AUTOMATIC)
         return change.label if change else None
+
+    def _was_taught_since(self, time: float, digest: bytes, user: str) -> bool:
+        rank = self.journal.rank_of(digest, user)
+        return rank is not None and (rank.time, rank.node) > (time, self.journal.node)
 
     def learn_automatically(self, taught: Taught) -> str:
         """Learn what no person has taught; return *learned*, or why not: *known*, *early*, *full* or *busy*.
@@ -181,7 +219,9 @@ class Memory:
                 outcome = self._allowed(taught)
                 if outcome == "learned":
                     self.journal.name_labels(self._labels)
-                    self.journal.learn(_lesson(taught, None, AUTOMATIC)._replace(digest=taught.letter))
+                    self.journal.learn(
+                        _lesson(taught, None, AUTOMATIC, self.journal.node)._replace(digest=taught.letter)
+                    )
                     self.view.automatic[self._labels.index(taught.label)] += 1
                     self.view.add(taught.buckets, taught.label, None)
         except JournalBusyError:
@@ -227,10 +267,11 @@ class Memory:
         """
         if selection.is_everything:
             raise SelectionError("the selection has all lessons in it: say which to forget")
-        meant = iter(self.journal.changes_of(selection))
+        meant = iter(self.journal.listing.changes_of(selection))
         while some := list(islice(meant, group)):
             with self._changing():
-                there = self.journal.still(some)
+                there = self.journal.listing.still(some)
+                self.journal.bury(there, self.journal.now())
                 for digest, user in there:
                     self._forget(digest, user)
             if there:
@@ -240,16 +281,16 @@ class Memory:
         """Take in the lessons of another journal, none of them twice."""
         if other.bits != self.journal.bits:
             raise JournalError(
-                f"{other.path} has 2^{other.bits} buckets and {self.journal.path} 2^{self.journal.bits}."
+                f"{other.name} has 2^{other.bits} buckets and {self.journal.name} 2^{self.journal.bits}."
             )
         unknown = set(other.tally()) - set(self._labels)
         if unknown:
             names = ", ".join(sorted(unknown))
-            raise JournalError(f"{other.path} has labels this filter does not know: {names}. Add them to its labels.")
+            raise JournalError(f"{other.name} has labels this filter does not know: {names}. Add them to its labels.")
         refuse_another_order(other, self._labels)
         with self._changing():
             self.journal.name_labels(self._labels)
-            done = self.journal.merge(other)
+            done = merge(self.journal, other)
             self.view.catch_up()
         self.view.save_if_due(1)
         return done
@@ -265,10 +306,10 @@ class Memory:
         has_begun = False
         try:
             with self.journal.writing(wait=wait):
-                has_begun = True
                 self.view.catch_up()
+                has_begun = True
                 yield
-                self.view.change = self.journal.last_change
+                self.view.keep_up()
             self._has_changed = True
         except BaseException:
             if has_begun:
@@ -276,25 +317,40 @@ class Memory:
             raise
         self.view.save_if_due(SNAPSHOT_EVERY_IN_BULK)
 
-    def _learn(self, taught: list[Taught], user: str) -> list[Learned]:
+    def _learn(self, taught: list[Taught], user: str, *, late: bool = False) -> list[Learned]:
         """Learn what is new, take back what had another label and learn it anew."""
-        labels = self.journal.labels_of([each.digest for each in taught], user)
+        ranks = self.journal.ranks_of([each.digest for each in taught], user)
         done: list[Learned] = []
         new: list[Taught] = []
         for each in taught:
-            was = labels.get(each.digest)
-            if was == each.label:
-                done.append(Learned("known", each.digest.hex(), was))
+            was = ranks.get(each.digest)
+            if self._is_outdone(each, was, user, late=late):
+                done.append(Learned("known", each.digest.hex(), was and was.label))
                 continue
             if was:
                 self._learn_new(new, user)
                 self._forget(each.digest, user)
                 new = []
             new.append(each)
-            labels[each.digest] = each.label
-            done.append(Learned("relearned" if was else "learned", each.digest.hex(), was))
+            ranks[each.digest] = Rank(each.time, self.journal.node, each.label)
+            done.append(Learned("relearned" if was else "learned", each.digest.hex(), was and was.label))
         self._learn_new(new, user)
+        known = {each.digest: each.time for each in taught if ranks.get(each.digest, each).label == each.label}
+        self.journal.touch(known.items(), user)
         return done
+
+    def _is_outdone(self, taught: Taught, was: Rank | None, user: str, *, late: bool) -> bool:
+        """Tell whether a message is not to be learned: it is known, or what was said of it later counts.
+
+        What a machine is taught now is later than all it was taught before, whatever its clock says.
+        """
+        if was is None:
+            return late and self.journal.is_buried(taught.digest, user, taught.time)
+        if was.label == taught.label:
+            return True
+        if was.node == self.journal.node and not late:
+            return False
+        return was >= (taught.time, self.journal.node, taught.label)
 
     def _forget(self, digest: bytes, user: str) -> Change | None:
         change = self.journal.forget(digest, user)
@@ -307,8 +363,9 @@ class Memory:
     def _learn_new(self, new: list[Taught], user: str) -> None:
         """Learn messages that are not in the journal, in their order."""
         if new:
+            node = self.journal.node
             self.journal.learn_many(
-                _lesson(each, held_out, user) for each, held_out in zip(new, self._count(new), strict=True)
+                _lesson(each, held_out, user, node) for each, held_out in zip(new, self._count(new), strict=True)
             )
 
     def _count(self, new: list[Taught]) -> list[HeldOut | None]:
@@ -366,14 +423,30 @@ class Memory:
         the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
         counts, totals = self.view.counts, self.view.by_people
-        if min(totals) < 10 or not are_comparable(counts.totals, without=1):
+        if sorted(totals)[-2] < LEAST_KNOWN or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
+        n_unknown = LEAST_KNOWN if len(self._labels) > 2 else 0
         for label, n, scored in zip(self._labels, totals, counts.n_scored(), strict=True):
-            wanted = min(n, SCORED)
+            wanted = min(n - n_unknown, SCORED)
             if 2 * scored < wanted:
                 for lesson in self.journal.unscored(label, wanted - scored, size):
                     self._learn_again(lesson)
+        if len(self._labels) > 2:
+            self._score_about_new()
+
+    def _score_about_new(self) -> None:
+        """Give scores about a label that has become known to lessons of the others, which were scored before it was.
+
+        Where a few dozen of these are all that lack them, the next ones will do.
+        """
+        counts, totals = self.view.counts, self.view.by_people
+        for i in range(len(self._labels)):
+            n_rest, _ = n_outcomes(counts.outcomes(i))
+            if is_known(counts.totals, i) and 2 * n_rest < min(sum(totals) - totals[i], SCORED) - SCORED // 2:
+                for label in self._labels[:i] + self._labels[i + 1 :]:
+                    for lesson in self.journal.predicted_with(label, SCORED, PREDICTION_BYTES * i, NO_PREDICTION):
+                        self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
         """Score a lesson, which stays what it was, confirmed if it was."""
@@ -381,16 +454,32 @@ class Memory:
         if self._forget(lesson.digest, lesson.user):
             features, scored = unpacked(lesson.features, self.journal.bits), None
             if are_comparable(self.counts.totals):
-                scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
+                plain = plain_scores(features, self.counts, self._model)
+                scored = stored(zip(plain, _corrections(lesson.held_out, len(plain)), strict=True))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
             if is_confirmed:
                 self.journal.confirm(lesson.digest, lesson.user, lesson.label)
 
 
-def _lesson(taught: Taught, held_out: HeldOut | None, user: str) -> Lesson:
+def _corrections(predicted: HeldOut | None, n: int) -> list[int]:
+    """How a lesson has corrected, if it was scored among the same labels."""
+    found = [correction for _, correction in predictions(predicted or b"")]
+    return found if len(found) == n else [0] * n
+
+
+def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> Lesson:
     digest, label, features, _, _, source, sender, when, _ = taught
-    return Lesson(digest, label, features, held_out, user, source, sender, when)
+    return Lesson(digest, label, features, held_out, user, source, sender, when, node=node)
+
+
+def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, Path]:
+    """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
+    if store is not None:
+        counts = home / "shared-counts"
+        return open_store_or_later(store, VERSION, counts, bits), counts
+    counts = home / "counts"
+    return _opened(home / "journal.sqlite", counts, bits), counts
 
 
 def _opened(path: Path, counts: Path, bits: int) -> Journal:
@@ -402,5 +491,5 @@ def _opened(path: Path, counts: Path, bits: int) -> Journal:
             f"backup, or remove {counts} to start anew."
         )
     if is_there and not (may_write(path) and may_write(path.parent)):
-        return Journal.open_to_read(path, VERSION)
-    return Journal.open(path, VERSION, bits)
+        return open_file_to_read(path, VERSION)
+    return open_file(path, VERSION, bits)

@@ -41,7 +41,7 @@ def predicted(journal: Journal, labels: Sequence[str], lines: Sequence[Calibrati
     """Return what was predicted of the lessons of a journal; the lines are those of the calibration of today."""
     changes, given, scores = [], [], []
     for number, label in enumerate(labels):
-        found, held_out = journal.predicted(label, PREDICTION_BYTES * len(lines))
+        found, held_out = journal.listing.predicted(label, PREDICTION_BYTES * len(lines))
         changes.append(np.asarray(found, np.int64))
         given.append(np.full(len(found), number))
         scores.append(np.frombuffer(held_out, _PREDICTION)["score"].reshape(-1, len(lines)))

@@ -102,6 +102,7 @@ def test_all_errors_are_named_with_their_lines(tmp_path: Path):
         ),
         ("[patterns]\nmine = 'a*'", "2: pattern 'mine' matches an empty text, so it is in every message"),
         ("labels = ['spam', 'ham']", "1: HOME/journal.sqlite was taught with the labels ham, spam: name these first"),
+        ("[table]\nbits = 24", "2: [table] bits = 24 is for a journal that is yet to be made; HOME/journal.sqlite was"),
         ("labels = ['ham', 'spam']\n[features]\n" + "X", "2: [features] are all switched off"),
     ],
 )

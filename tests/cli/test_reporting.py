@@ -14,7 +14,7 @@ from priory.config import ConfigError
 from priory.config.reporting import parse_reporters
 from priory.demo import draw
 from priory.features import VERSION
-from priory.journal import Journal, Lesson
+from priory.journal import Journal, Lesson, open_file_to_read
 
 ANN = "--sender=ann@mail.example"
 
@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def lessons(home: Path) -> list[Lesson]:
-    journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+    journal = open_file_to_read(home / "journal.sqlite", VERSION)
     try:
         return list(journal.lessons())
     finally:

@@ -1,20 +1,24 @@
 """Each lesson finds its features, whatever comes and goes, and forgotten ones are overwritten."""
 
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from journals import Open
 
 from priory.demo import Drawn
 from priory.features import VERSION, packed
-from priory.filter import Filter
-from priory.journal import Journal, JournalError, Lesson
-from priory.journal.bundles import FULL, SMALL
+from priory.journal import Journal, JournalError, Lesson, open_file
+from priory.journal.sqlite.bundles import FULL, SMALL
 
-Open = Callable[[Path], Filter]
+
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
 
 #: Groups of lessons that are learned together, given by their sizes in bytes, and the lessons to forget after each.
 GROUPS = st.lists(
@@ -32,7 +36,7 @@ def lesson(number: int, size: int) -> Lesson:
 
 
 def bundle_sizes(journal: Journal) -> list[int]:
-    return [size for (size,) in journal._db.execute("SELECT length(features) FROM bundles ORDER BY first")]
+    return [size for (size,) in journal._db._db.execute("SELECT length(features) FROM bundles ORDER BY first")]
 
 
 @settings(max_examples=60, deadline=None)
@@ -40,7 +44,7 @@ def bundle_sizes(journal: Journal) -> list[int]:
 def test_every_lesson_keeps_its_features_whatever_is_learned_forgotten_and_settled(
     groups: list[tuple[list[int], set[int], bool]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    journal = Journal.open(tmp_path_factory.mktemp("bundles") / "journal.sqlite", VERSION, 12)
+    journal = open_file(tmp_path_factory.mktemp("bundles") / "journal.sqlite", VERSION, 12)
     kept: list[Lesson] = []
     number = 0
     for sizes, gone, is_settled in groups:
@@ -59,13 +63,14 @@ def test_every_lesson_keeps_its_features_whatever_is_learned_forgotten_and_settl
             assert sum(bundle_sizes(journal)) == sum(len(each.features) for each in kept)
         assert list(journal.lessons()) == kept
         with journal.reading():
-            assert [change.features for change in journal.changes_since(0)] == [each.features for each in kept]
+            every = journal.changes_between(0, journal.position().change)
+            assert [change.features for change in every] == [each.features for each in kept]
     journal.check()
     journal.close()
 
 
 def test_lessons_that_came_one_by_one_are_joined_when_the_journal_is_settled(tmp_path: Path) -> None:
-    journal = Journal.open(tmp_path / "journal.sqlite", VERSION, 12)
+    journal = open_file(tmp_path / "journal.sqlite", VERSION, 12)
     lessons = [lesson(number, 2800) for number in range(1, 101)]
     for each in lessons:
         with journal.writing():
@@ -79,7 +84,7 @@ def test_lessons_that_came_one_by_one_are_joined_when_the_journal_is_settled(tmp
 
 
 def test_a_group_larger_than_what_waits_is_written_down_in_parts(tmp_path: Path) -> None:
-    journal = Journal.open(tmp_path / "journal.sqlite", VERSION, 12)
+    journal = open_file(tmp_path / "journal.sqlite", VERSION, 12)
     lessons = [lesson(number, 3) for number in range(2500)]
     with journal.writing():
         for each in lessons:
@@ -111,7 +116,7 @@ def test_forgotten_features_are_overwritten_once_a_snapshot_is_saved(
 def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db.execute("DELETE FROM bundles")
+        filter_.journal._db._db.execute("DELETE FROM bundles")
         with pytest.raises(JournalError) as caught:
             filter_.rebuild()
         assert str(caught.value) == (
@@ -122,7 +127,7 @@ def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn],
 
 def test_who_reads_lessons_sees_them_as_they_were_when_it_began(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
-    reader, writer = (Journal.open(path, VERSION, 12) for _ in range(2))
+    reader, writer = (open_file(path, VERSION, 12) for _ in range(2))
     lessons = [lesson(number, 2800) for number in range(1, 101)]
     with writer.writing():
         for each in lessons:

@@ -9,8 +9,14 @@ from journals import Open, files, open_journal
 
 from priory.demo import Drawn
 from priory.features import VERSION
-from priory.journal import Journal, JournalError
-from priory.journal.sqlite import FORMAT
+from priory.journal import JournalError, open_file
+from priory.journal.sqlite.schema import FORMAT, OLDEST
+
+
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
 
 
 @pytest.fixture
@@ -82,19 +88,19 @@ def test_a_journal_of_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path
     assert files(home) == before
 
 
-def test_a_journal_of_an_older_format_is_refused_with_what_to_do_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_journal_of_a_format_too_old_is_refused_with_what_to_do_and_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
-    Journal.open(path, VERSION, 8).close()
+    open_file(path, VERSION, 8).close()
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    connection.execute(f"PRAGMA user_version = {OLDEST - 1}")
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
     before = path.read_bytes()
     with pytest.raises(JournalError) as caught:
-        Journal.open(path, VERSION, 8)
+        open_file(path, VERSION, 8)
     assert str(caught.value) == (
-        f"{path} has format {FORMAT - 1} of an older Priory, this one writes {FORMAT}. It was left as it is: learn the "
-        "mail anew into another home."
+        f"{path} has format {OLDEST - 1} of an older Priory, this one knows {OLDEST} and later. It was left as it is: "
+        "learn the mail anew into another home."
     )
     assert path.read_bytes() == before
 
@@ -114,7 +120,7 @@ def test_features_of_another_version_are_refused(tmp_path: Path) -> None:
     open_journal(path).close()
     before = files(tmp_path)
     with pytest.raises(JournalError) as caught:
-        Journal.open(path, VERSION + 1, 12)
+        open_file(path, VERSION + 1, 12)
     assert str(caught.value) == (
         f"{path} holds features of version {VERSION}, this Priory makes version {VERSION + 1}: learn the mail anew "
         "into another home."
@@ -180,5 +186,5 @@ def test_an_empty_file_becomes_a_journal(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     path.touch()
     journal = open_journal(path)
-    assert journal.position() == (0, 0)
+    assert journal.position() == (0, 0, "")
     journal.close()

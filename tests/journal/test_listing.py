@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import CountsOf, Open, open_journal
+from journals import CountsOf, Journals, Open
 
 from priory.autolearn import Autolearn
 from priory.demo import Drawn
@@ -77,35 +77,55 @@ def learn_anew(journal: Journal, lesson: Lesson) -> None:
 
 
 def everything(journal: Journal) -> list[Entry]:
-    return journal.page(EVERYTHING, 1_000)
+    return journal.listing.page(EVERYTHING, 1_000)
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=80, deadline=None)
 @given(st.lists(lessons, max_size=30), selections, st.integers(1, 9))
 def test_pages_are_the_selected_lessons_from_the_latest_on(
-    learned: list[Lesson], selection: Selection, most: int
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int
+) -> None:
+    assert_pages_are_the_selected_lessons(journals, learned, selection, most)
+
+
+@pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+@settings(max_examples=12, deadline=None)
+@given(st.lists(lessons, min_size=10, max_size=30), selections, st.integers(1, 9))
+def test_pages_are_so_on_a_server_too(
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int
+) -> None:
+    journals.give_back()
+    assert_pages_are_the_selected_lessons(journals, learned, selection, most)
+
+
+def assert_pages_are_the_selected_lessons(
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int
 ) -> None:
     with TemporaryDirectory() as home:
-        journal = open_journal(Path(home, "journal.sqlite"))
+        journal = journals.open(Path(home))
         model: dict[tuple[bytes, str], Lesson] = {}
-        for lesson in learned:
-            learn_anew(journal, lesson)
-            model.pop((lesson.digest, lesson.user), None)
-            model[lesson.digest, lesson.user] = lesson
+        with journal.writing():
+            for lesson in learned:
+                journal.forget(lesson.digest, lesson.user)
+                journal.learn(lesson)
+                model.pop((lesson.digest, lesson.user), None)
+                model[lesson.digest, lesson.user] = lesson
         latest = sorted(model.values(), key=lambda lesson: lesson.time)[::-1]
         expected = [lesson for lesson in latest if is_meant(lesson, selection)]
         found: list[Entry] = []
-        while page := journal.page(selection, most, found[-1].place if found else None):
+        while page := journal.listing.page(selection, most, found[-1].place if found else None):
             assert len(page) <= most
             found += page
         assert [entry[1:] for entry in found] == [
             (each.digest, each.label, each.held_out, each.user, each.source, each.sender, each.time)
             for each in expected
         ]
-        assert journal.n_of(selection) == len(expected)
+        assert journal.listing.n_of(selection) == len(expected)
         journal.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(lessons, min_size=5, max_size=30),
@@ -114,14 +134,14 @@ def test_pages_are_the_selected_lessons_from_the_latest_on(
     st.lists(st.lists(st.tuples(st.booleans(), lessons), max_size=3), max_size=30),
 )
 def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
-    learned: list[Lesson], selection: Selection, most: int, between: list[list[tuple[bool, Lesson]]]
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int, between: list[list[tuple[bool, Lesson]]]
 ) -> None:
     with TemporaryDirectory() as home:
-        journal, other = (open_journal(Path(home, "journal.sqlite")) for _ in range(2))
+        journal, other = (journals.open(Path(home)) for _ in range(2))
         for lesson in learned:
             learn_anew(other, lesson)
         before, found, turns = everything(other), [], iter(between)
-        while page := journal.page(selection, most, found[-1].place if found else None):
+        while page := journal.listing.page(selection, most, found[-1].place if found else None):
             assert set(page) <= set(everything(other))
             found += page
             for comes, lesson in next(turns, []):
@@ -138,12 +158,13 @@ def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
         other.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 def test_nothing_is_held_open_between_pages(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     with opened(tmp_path) as reader, opened(tmp_path) as writer:
         list(writer.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:40]))
         page = reader.lessons(most=10)
         writer.learn(mail[50].raw, mail[50].label)
-        is_busy, *_ = writer.journal._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        is_busy, *_ = writer.journal._db._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         assert not is_busy
         assert len(reader.lessons(most=1_000, after=page.after).lessons) == 30
 
@@ -254,7 +275,7 @@ def test_who_is_killed_while_forgetting_can_go_on(
         acknowledged += more[0]
     os.close(reading)
     with opened(tmp_path) as filter_:
-        still = filter_.journal.n_of(selection)
+        still = filter_.journal.listing.n_of(selection)
         assert 0 < still <= len(mail) - len(left) - acknowledged
         assert sum(filter_.forget_many(selection)) == still
         assert list(filter_.journal.lessons()) == left
@@ -264,10 +285,10 @@ def test_who_is_killed_while_forgetting_can_go_on(
 
 
 def test_letters_of_people_are_left_to_them_and_automatic_lessons_may_come_again(
-    tmp_path: Path, mail: list[Drawn]
+    tmp_path: Path, mail: list[Drawn], opened: Open
 ) -> None:
     options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with Filter.open(tmp_path, options) as filter_:
+    with opened(tmp_path, options) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "inbox") for drawn in mail[:200]))
         filter_.learn(mail[300].raw, "ham", "by hand")
         assert filter_.autolearn(mail[301].raw, "ham") == "learned"
@@ -277,7 +298,7 @@ def test_letters_of_people_are_left_to_them_and_automatic_lessons_may_come_again
         assert filter_.stats().automatic == {"ham": 0, "spam": 0}
         assert [filter_.autolearn(mail[i].raw, "ham") for i in (300, 301)] == ["known", "learned"]
     without = replace(options, autolearn=None)
-    with Filter.open(tmp_path, without) as filter_:
+    with opened(tmp_path, without) as filter_:
         (lesson,) = filter_.lessons(Selection(automatic=True)).lessons
         assert (lesson.automatic, lesson.user, lesson.certainty) == (True, "", None)
 

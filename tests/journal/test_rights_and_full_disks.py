@@ -13,6 +13,12 @@ from priory.demo import Drawn
 from priory.journal import JournalError
 
 
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
+
 def test_a_home_that_cannot_be_read_is_named(open_folder: Path, unprivileged: Unprivileged, opened: Open) -> None:
     open_journal(open_folder / "journal.sqlite").close()
     (open_folder / "journal.sqlite").chmod(0)
@@ -71,19 +77,19 @@ def test_when_the_database_is_full_nothing_is_lost_and_learning_goes_on_later(
     tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
 ) -> None:
     with opened(tmp_path) as filter_:
-        (pages,) = filter_.journal._row("PRAGMA page_count")
-        filter_.journal._db.execute(f"PRAGMA max_page_count = {pages + 5}")
+        ((pages,),) = filter_.journal._db.rows("PRAGMA page_count")
+        filter_.journal._db._db.execute(f"PRAGMA max_page_count = {pages + 5}")
         with pytest.raises(JournalError) as caught:
             list(filter_.learn_many(((drawn.raw, drawn.label, "") for drawn in mail), group=1))
         assert str(caught.value) == (
-            f"{filter_.journal.path}: database or disk is full. Check that the folder is writable and the disk is not "
+            f"{filter_.journal.name}: database or disk is full. Check that the folder is writable and the disk is not "
             "full."
         )
         learned = sum(filter_.stats().lessons.values())
         assert 0 < learned < len(mail)
         assert all(filter_.learn(drawn.raw, drawn.label).outcome == "known" for drawn in mail[:learned])
         filter_.check(mail[0].raw)
-        filter_.journal._db.execute("PRAGMA max_page_count = 100000")
+        filter_.journal._db._db.execute("PRAGMA max_page_count = 100000")
         assert filter_.learn(mail[learned].raw, mail[learned].label).outcome == "learned"
         table = counts_of(filter_).table.copy()
         filter_.rebuild()
@@ -101,7 +107,7 @@ def test_when_the_disk_fills_up_in_the_middle_of_a_group_all_of_it_is_undone(
         group = [(drawn.raw, drawn.label, "") for drawn in mail[20:]]
         with largest_file(wal.stat().st_size + 10_000), pytest.raises(JournalError) as caught:
             list(filter_.learn_many(group))
-        assert str(caught.value).startswith(f"{filter_.journal.path}: ")
+        assert str(caught.value).startswith(f"{filter_.journal.name}: ")
         assert str(caught.value).endswith(". Check that the folder is writable and the disk is not full.")
         assert np.array_equal(counts_of(filter_).table, table)
         (done,) = filter_.learn_many(group)

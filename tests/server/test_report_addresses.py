@@ -14,7 +14,7 @@ from command import priory
 from forwarded import apple_mail, thunderbird
 from priory.features import VERSION
 from priory.filter import Filter
-from priory.journal import Journal
+from priory.journal import open_file_to_read
 from real_daemon import wait_until
 from real_postfix import free_port, postfix
 
@@ -88,7 +88,7 @@ def parcel(number: int) -> bytes:
 
 
 def reported(home: Path) -> list[tuple[str, str]]:
-    journal = Journal.open_to_read(home / "journal.sqlite", VERSION)
+    journal = open_file_to_read(home / "journal.sqlite", VERSION)
     try:
         return [(lesson.label, lesson.user) for lesson in journal.lessons() if lesson.source == "report"]
     finally:

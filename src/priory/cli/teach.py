@@ -69,7 +69,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
         print(_summary(done, stopped, seconds, home))  # noqa: T201
     if broken:
         raise broken
-    if not (done["learned"] or done["relearned"] or done["known"] or stopped):
+    if not (done["learned"] or done["relearned"] or done["known"] or done.get("kept") or stopped):
         raise Problem(f"no messages in {index or shown(what[1:] if what else [])}")
     if stopped:
         raise typer.Exit(130)
@@ -181,10 +181,12 @@ def _interruptible() -> Iterator[list[int]]:
 
 
 def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:
-    n = done["learned"] + done["relearned"] + done["known"]
+    kept = done.get("kept", 0)
+    n = done["learned"] + done["relearned"] + done["known"] + kept
     parts = [f"learned {done['learned']:,}"]
     parts += [f"turned round {done['relearned']:,}"] if done["relearned"] else []
     parts += [f"known already {done['known']:,}"] if done["known"] else []
+    parts += [f"kept {kept:,} until the journal can be reached"] if kept else []
     parts += [f"passed over {done['not mail']:,} that are no mail"] if done["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
     return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"
@@ -229,13 +231,13 @@ def merge(
 
 def _merge(filter_: "Filter", other: Path) -> dict[str, int]:
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import Journal  # noqa: PLC0415
+    from priory.journal import open_file_to_read  # noqa: PLC0415
 
     path = other / "journal.sqlite" if other.is_dir() else other
     if not path.is_file():
         raise Problem(f"{other} is no home of a filter: there is no journal.sqlite")
     with problems():
-        journal = Journal.open_to_read(path, VERSION)
+        journal = open_file_to_read(path, VERSION)
         try:
             return filter_.merge(journal)
         finally:

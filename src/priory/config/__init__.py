@@ -3,6 +3,7 @@
 A home may hold a `priory.toml`:
 
     labels = ["ham", "spam"]
+    unwanted = ["spam"]
 
     [costs]                    # what a mistake costs: what is said = { what is true = cost }
     spam = { ham = 100 }
@@ -14,6 +15,9 @@ A home may hold a `priory.toml`:
 
     [patterns]                 # your own regular expressions (RE2), each a feature
     my-name = '(?i)dear ada'
+
+    [table]                    # the size of the table of counts, when the journal is made: 2^bits buckets
+    bits = 24
 
     [autolearn]                # learning without people
     on = true

@@ -1,14 +1,26 @@
 """What a configuration says about the filter."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from priory.config.autolearning import autolearn_of
-from priory.config.tables import SECTIONS, ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
+from priory.config.tables import (
+    SECTIONS,
+    ConfigError,
+    given,
+    is_name,
+    is_number,
+    labels_of,
+    refuse_unknown,
+    table,
+    unwanted_of,
+)
 from priory.decision import UNSURE, Costs
-from priory.features import KINDS, Spec
+from priory.features import KINDS, MOST_BITS, Spec
 from priory.features.patterns import PatternError, compiled
 from priory.filter import Options
+
+LEAST_BITS: Final = 16  #: below, features are hardly told apart: docs/scaling.md
 
 
 def parse(text: str) -> Options:
@@ -26,9 +38,13 @@ def parse(text: str) -> Options:
 def options_in(every: Mapping[str, Any]) -> Options:
     """Return what the tables of a configuration say about the filter."""
     refuse_unknown(every, SECTIONS)
-    costs = _costs(labels_of(every), table(every, "costs"))
-    spec = _spec(table(every, "features"), table(every, "patterns"))
-    return Options(costs=costs, spec=spec, autolearn=autolearn_of(every))
+    labels = labels_of(every)
+    return Options(
+        costs=_costs(labels, table(every, "costs")),
+        spec=_spec(table(every, "features"), table(every, "patterns"), _bits(table(every, "table"))),
+        autolearn=autolearn_of(every),
+        unwanted=unwanted_of(every, labels),
+    )
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:
@@ -55,7 +71,17 @@ def _cost(given: Any, *key: str) -> float:
     return cost
 
 
-def _spec(switched: Mapping[str, Any], patterns: Mapping[str, Any]) -> Spec:
+def _bits(given: Mapping[str, Any]) -> int:
+    refuse_unknown(given, ("bits",), "table")
+    bits = given.get("bits", Spec().bits)
+    if isinstance(bits, bool) or not isinstance(bits, int) or not LEAST_BITS <= bits <= MOST_BITS:
+        raise ConfigError(
+            f"[table] bits must be a whole number from {LEAST_BITS} to {MOST_BITS}, not {bits!r}", "table", "bits"
+        )
+    return bits
+
+
+def _spec(switched: Mapping[str, Any], patterns: Mapping[str, Any], bits: int) -> Spec:
     refuse_unknown(switched, KINDS, "features")
     for kind, on in switched.items():
         if not isinstance(on, bool):
@@ -72,4 +98,4 @@ def _spec(switched: Mapping[str, Any], patterns: Mapping[str, Any]) -> Spec:
     except PatternError as error:
         raise ConfigError(str(error), "patterns", error.name) from None
     kinds = {kind for kind in KINDS if switched.get(kind, kind in Spec().kinds)}
-    return Spec(kinds=frozenset(kinds), patterns=dict(patterns))
+    return Spec(kinds=frozenset(kinds), patterns=dict(patterns), bits=bits)

@@ -1,4 +1,4 @@
-"""What was learned: one row per lesson, in a file that loses nothing; the counts are a view of it.
+"""What was learned: one row per lesson, in a store that loses nothing; the counts are a view of it.
 
 Every change has a number. A lesson carries the number of the change that learned it; a lesson that is forgotten moves
 to a list with the number of the change that forgot it. So counts that stand at change C are brought up to date by
@@ -9,21 +9,49 @@ to a list with the number of the change that forgot it. So counts that stand at 
 whoever made those changes. A snapshot of the counts is such a view at some C; `rebuild` is the view from nothing.
 """
 
-from priory.journal.lesson import AUTOMATIC, Change, JournalBusyError, JournalError, Lesson
-from priory.journal.listing import EVERYTHING, Entry, Selection, SelectionError
-from priory.journal.sqlite import Journal
+from priory.journal.journal import Journal
+from priory.journal.lesson import (
+    AUTOMATIC,
+    PERSONAL_BITS,
+    Change,
+    JournalAwayError,
+    JournalBusyError,
+    JournalError,
+    Lesson,
+    Rank,
+)
+from priory.journal.listing import Entry
+from priory.journal.merging import merge
+from priory.journal.outbox import Kept, Outbox
+from priory.journal.selection import EVERYTHING, Selection, SelectionError
+from priory.journal.sqlite import may_write, open_file, open_file_to_read
+from priory.journal.store import Store, follow_store, open_store, open_store_or_later, prepare_store
 from priory.journal.view import View
 
 __all__ = [
     "AUTOMATIC",
     "EVERYTHING",
+    "PERSONAL_BITS",
     "Change",
     "Entry",
     "Journal",
+    "JournalAwayError",
     "JournalBusyError",
     "JournalError",
+    "Kept",
     "Lesson",
+    "Outbox",
+    "Rank",
     "Selection",
     "SelectionError",
+    "Store",
     "View",
+    "follow_store",
+    "may_write",
+    "merge",
+    "open_file",
+    "open_file_to_read",
+    "open_store",
+    "open_store_or_later",
+    "prepare_store",
 ]

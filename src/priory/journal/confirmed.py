@@ -4,10 +4,11 @@ A note has the number of the change that learned the lesson, and goes with the l
 is turned round, as the other label is another lesson. Who confirms nothing has neither the notes nor the trigger.
 """
 
-import sqlite3
 from typing import Final
 
-_BEGIN: Final = (
+from priory.journal.database import Database
+
+_MAKE: Final = (
     "CREATE TABLE IF NOT EXISTS confirmed (change INTEGER PRIMARY KEY)",
     """
     CREATE TRIGGER IF NOT EXISTS confirmed_no_more AFTER DELETE ON lessons
@@ -19,25 +20,25 @@ _BEGIN: Final = (
 class Confirmed:
     """The notes of a journal about lessons whose labels were confirmed."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
+    def __init__(self, database: Database) -> None:
+        self._db = database
 
     def changes(self) -> set[int]:
         """Return the changes that learned these lessons."""
-        return {change for (change,) in self._db.execute("SELECT change FROM confirmed")} if self._are_there else set()
+        return {change for (change,) in self._db.rows("SELECT change FROM confirmed")} if self._are_there else set()
 
     def has(self, change: int) -> bool:
         """Tell whether the lesson that a change learned is one of these."""
-        sql = "SELECT 1 FROM confirmed WHERE change = ?"
-        return self._are_there and self._db.execute(sql, (change,)).fetchone() is not None
+        return self._are_there and bool(self._db.rows("SELECT 1 FROM confirmed WHERE change = ?", change))
 
     @property
     def _are_there(self) -> bool:
-        return self._db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'confirmed'").fetchone() is not None
+        return self._db.has("confirmed")
 
     def note(self, change: int, *, right: bool) -> None:
         """Note that the label of a lesson is right, or take that note back; call inside `writing`."""
-        for statement in _BEGIN:
-            self._db.execute(statement)
-        does = "INSERT OR IGNORE INTO confirmed VALUES (?)" if right else "DELETE FROM confirmed WHERE change = ?"
-        self._db.execute(does, (change,))
+        self._db.make(_MAKE)
+        if right:
+            self._db.rows("INSERT INTO confirmed VALUES (?) ON CONFLICT DO NOTHING", change)
+        else:
+            self._db.rows("DELETE FROM confirmed WHERE change = ?", change)

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 #: Whose lessons those are that the filter has learned by itself: no name that a person can have.
 AUTOMATIC: Final = "\tauto"
+PERSONAL_BITS: Final = 22  #: the size of the table of personal evidence, unless a journal was made with another
 
 
 class JournalError(Exception):
@@ -12,6 +13,34 @@ class JournalError(Exception):
 
 class JournalBusyError(JournalError):
     """Somebody else is writing to a journal, and did not finish in time."""
+
+
+class JournalAwayError(JournalError):
+    """The server of a journal cannot be reached now."""
+
+
+class Rank(NamedTuple):
+    """Which of two lessons about a message counts: the later, and where two are of one moment, the greater."""
+
+    time: float
+    node: str
+    label: str
+
+
+class Identity(NamedTuple):
+    """What a journal is known by, and what its counts depend on."""
+
+    id: str  #: tells this journal's snapshots from others; empty of one that was never reached
+    bits: int
+    personal_bits: int
+
+
+class Position(NamedTuple):
+    """Where a journal stands."""
+
+    change: int  #: the number of the last change
+    settled: int  #: lessons forgotten up to this change are gone for good
+    stamp: str  #: of the last change: numbers may come twice where a server takes the place of another, stamps do not
 
 
 class Lesson(NamedTuple):
@@ -28,11 +57,18 @@ class Lesson(NamedTuple):
     source: str = ""
     sender: str = ""
     time: float = 0.0
+    shared: bool = True  #: whether it counts for everyone, which is decided when it is learned
+    node: str = ""  #: which of several machines has learned it
 
     @property
     def is_automatic(self) -> bool:
         """Whether no person said so."""
         return self.user == AUTOMATIC
+
+    @property
+    def rank(self) -> Rank:
+        """What it is held against another lesson about the same message by."""
+        return Rank(self.time, self.node, self.label)
 
 
 class Change(NamedTuple):
@@ -42,3 +78,5 @@ class Change(NamedTuple):
     label: str
     features: bytes
     held_out: bytes | None
+    user: str
+    shared: bool

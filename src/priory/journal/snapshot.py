@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from priory.bayes import Counts
-from priory.journal.lesson import JournalError
+from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
 from priory.journal.replacing import replacing
 
 _MAGIC: Final = b"priory counts 3\n"
@@ -26,24 +26,36 @@ class Snapshot(NamedTuple):
 
     counts: Counts
     change: int
+    stamp: str
     digest: str
 
 
-def save_snapshot(path: Path, counts: Counts, change: int, journal_id: str, labels: Sequence[str]) -> str:
-    """Write a snapshot in place of the one that is there and return its digest; call it while writing to the journal.
+def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: str, labels: Sequence[str]) -> str:
+    """Write a snapshot at a change and its stamp in place of the one that is there; return its digest.
 
-    The bytes depend on what was learned alone.
+    Only one process may do so at a time. The bytes depend on what was learned alone, and on the stamp.
     """
     parts = counts.parts
     digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
     fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.rows)}
-    head = _MAGIC + json.dumps({**fits, "change": change, "digest": digest}, sort_keys=True).encode() + b"\n"
+    said = {**fits, "change": at[0], "stamp": at[1], "digest": digest}
+    head = _MAGIC + json.dumps(said, sort_keys=True).encode() + b"\n"
     if len(head) > HEAD_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
     with replacing(path) as file:
         file.write(head.ljust(HEAD_BYTES, b"\0"))
         file.writelines(parts)
     return digest
+
+
+def known_of(path: Path) -> Identity | None:
+    """Return which journal a snapshot is of; None if there is none."""
+    try:
+        with path.open("rb") as file:
+            said = json.loads(file.read(HEAD_BYTES).rstrip(b"\0").removeprefix(_MAGIC))
+        return Identity(str(said["journal"]), int(said["buckets"]).bit_length() - 1, PERSONAL_BITS)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
 
 
 def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int) -> Snapshot | None:
@@ -56,11 +68,11 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
     head = mapped[:HEAD_BYTES].rstrip(b"\0")
     try:
         said = dict(json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {})
-        change, digest = int(said.pop("change")), str(said.pop("digest"))
+        change, stamp, digest = int(said.pop("change")), str(said.pop("stamp")), str(said.pop("digest"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if said != {"journal": journal_id, "labels": list(labels), "buckets": 1 << bits}:
         return None
     if len(mapped) != HEAD_BYTES + Counts.size_bytes(bits, len(labels)):
         return None
-    return Snapshot(Counts.lying_in(memoryview(mapped)[HEAD_BYTES:], bits, len(labels)), change, digest)
+    return Snapshot(Counts.lying_in(memoryview(mapped)[HEAD_BYTES:], bits, len(labels)), change, stamp, digest)

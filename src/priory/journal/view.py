@@ -1,16 +1,21 @@
 """The counts of a journal, kept in step with it."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
-from priory.journal.lesson import Change, JournalError
-from priory.journal.snapshot import load_snapshot, save_snapshot
-from priory.journal.sqlite import Journal
+from priory.journal.automatic import Tallies
+from priory.journal.database import SharedSnapshots
+from priory.journal.journal import Journal
+from priory.journal.lesson import Change, JournalAwayError, JournalError, Position
+from priory.journal.news import Mark, News
+from priory.journal.ownership import one_at_a_time
+from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
 from priory.packing import unpack
 
 if TYPE_CHECKING:
@@ -18,10 +23,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from priory.journal.postgres.follower import Follower
+
 MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
+ASK_AGAIN_S: Final = 2.0  #: after which a journal that could not be reached is asked again
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
@@ -34,6 +43,10 @@ class View:
         self._path = snapshot_path
         self._seen_version = -1
         self._saved_change = 0
+        self._stamp = ""
+        self._follower: Follower | None = None
+        self._ask_again_at = 0.0  # the journal, after it could not be reached
+        self.trouble: Exception | None = None  #: why the counts may be older than the journal
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -46,60 +59,172 @@ class View:
         self.change = -1
 
     def refresh(self) -> None:
-        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was."""
+        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was.
+
+        Where the journal cannot be reached, the counts stay as they are.
+        """
+        if self._follower is not None:
+            self._take_news(self._follower)
+        elif not self.is_away:
+            try:
+                self._look()
+            except JournalAwayError as error:
+                self.work_on(error)
+            else:
+                self.trouble = None
+
+    def _look(self) -> None:
+        self._journal.get_known()
         version = self._journal.version()
         if version != self._seen_version:
             with self._journal.reading():
                 self.catch_up()
             self._seen_version = version
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the journal could not be reached a moment ago, so that it is not worth while to try."""
+        return self._ask_again_at > 0.0 and time.monotonic() < self._ask_again_at
+
+    def work_on(self, error: JournalAwayError) -> None:
+        """Go on with the counts as they are, or as they were written down here: the journal cannot be reached."""
+        self.trouble = error
+        self._ask_again_at = time.monotonic() + ASK_AGAIN_S
+        if self.change >= 0:
+            return
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
+        if snapshot:
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+        elif len(self.counts.rows) != 1 << self._journal.bits:
+            self._start_empty()
+            self.change = -1
+
+    def follow(self, start: "Callable[[Mark, Exception | None], Follower]") -> None:
+        """Have a thread fetch from now on what is new: to refresh only takes in what has come."""
+        self.refresh()
+        self._follower = start(self._mark, self.trouble)
+
+    def stop_following(self) -> None:
+        """Have nothing fetched any more."""
+        if self._follower is not None:
+            self._follower.close()
+            self._follower = None
+
+    @property
+    def _mark(self) -> Mark:
+        return Mark(self.change, self._stamp)
+
+    def _take_news(self, follower: "Follower") -> None:
+        for news in follower.take():
+            if news.start != self._mark:
+                if news.end.change > self.change:
+                    follower.seek(self._mark)
+                    break
+            elif not self._take(news):
+                self.invalidate()
+                break
+        self.trouble = follower.trouble
+        if (follower.is_lost or self.change < 0) and not (self.trouble or self.is_away):
+            try:
+                self._journal.get_known()
+                with self._journal.reading():
+                    self.catch_up()
+                follower.seek(self._mark)
+            except JournalAwayError as error:
+                self.work_on(error)
+
+    def _take(self, news: News) -> bool:
+        """Take in what has come; tell whether the counts could, and add up."""
+        try:
+            for change in news.changes:
+                self._apply(change)
+        except ValueError:
+            return False
+        self.change, self._stamp = news.end
+        return news.tallies is None or self._add_up(news.tallies)
+
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
-        now, settled = self._journal.position()
+        now = self._journal.position()
         try:
-            if not settled <= self.change <= now:
-                self._start_from_snapshot(settled)
+            if not self._is_on_the_way_to(now):
+                self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
+        except JournalAwayError:
+            raise  # what came is taken in as a whole, nothing else is
         except BaseException:
             self.invalidate()
             raise
 
-    def _start_from_snapshot(self, settled: int) -> None:
+    def _is_on_the_way_to(self, now: Position) -> bool:
+        """Tell whether the counts are those of the journal at an earlier change of which it still knows what followed.
+
+        A server that takes the place of another may lack its last changes, and gives their numbers again.
+        """
+        if not now.settled <= self.change <= now.change:
+            return False
+        return self._stamp == (now.stamp if self.change == now.change else self._journal.stamp_of(self.change))
+
+    def _start_from_snapshot(self, now: Position) -> None:
+        """Start from the snapshot in the home; or else from the one that all share, if there is one."""
         snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
-        if snapshot and (snapshot.change, snapshot.digest) == (settled, self._journal.snapshot()):
-            self.counts, self.change = snapshot.counts, snapshot.change
-            self._saved_change = snapshot.change
-            self.generation += AFRESH
+        if snapshot and self._fits(snapshot, now):
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+            return
+        shared = self._journal.shared
+        self._start_empty()
+        if shared and now.settled and shared.load(now.settled, self._labels, self.counts.parts):
+            self._start_at(self.counts, now.settled, self._journal.stamp_of(now.settled))
         else:
             self._start_empty()
 
+    def _fits(self, snapshot: Snapshot, now: Position) -> bool:
+        if self._journal.shared:
+            stamp = self._journal.stamp_of(snapshot.change)
+            return now.settled <= snapshot.change <= now.change and snapshot.stamp == stamp
+        return (snapshot.change, snapshot.digest) == (now.settled, self._journal.snapshot())
+
     def _start_empty(self) -> None:
         """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
-        self.counts, self.change = Counts.empty(self._journal.bits, len(self._labels)), 0
-        self._saved_change = 0
+        self._start_at(Counts.empty(self._journal.bits, len(self._labels)), 0, "")
+
+    def _start_at(self, counts: Counts, change: int, stamp: str) -> None:
+        self.counts, self.change, self._stamp = counts, change, stamp
+        self._saved_change = change
         self.generation += AFRESH
 
-    def _build(self, now: int) -> None:
+    def _build(self, now: Position) -> None:
         self._start_empty()
         if not self._follow(now):
             raise JournalError(
-                f"{self._journal.path} is damaged: its tally and its lessons differ. Restore it from a backup."
+                f"{self._journal.name} is damaged: its tally and its lessons differ. Restore it from a backup."
             )
 
-    def _follow(self, now: int) -> bool:
+    def _follow(self, now: Position) -> bool:
         """Take in the changes up to `now`; tell whether the counts could, and add up with the journal's tally."""
-        if self.change < now:
+        while self.change < now.change:
+            end = min(self.change + PAGE, now.change)
+            page = list(self._journal.changes_between(self.change, end))
+            stamp = now.stamp if end == now.change else self._journal.stamp_of(end)
             try:
-                for change in self._journal.changes_since(self.change):
+                for change in page:
                     self._apply(change)
             except ValueError:
                 return False
-            self.change = now
-        tally, automatic = self._journal.tallies()
+            self.change, self._stamp = end, stamp
+        return self._add_up(self._journal.tallies())
+
+    def _add_up(self, tallies: Tallies) -> bool:
+        every, automatic, unshared = tallies
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
-        return totals == [tally.get(label, 0) for label in self._labels]
+        return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self._labels]
+
+    def keep_up(self) -> None:
+        """Say that the counts were changed along with the journal; call at the end of `writing`."""
+        if self.change != self._journal.last_change:
+            self.change, self._stamp = self._journal.last_change, self._journal.stamp
 
     def apply(self, change: Change) -> None:
         """Let one lesson come or go."""
@@ -109,6 +234,8 @@ class View:
             raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
 
     def _apply(self, change: Change) -> None:
+        if not change.shared:
+            return
         buckets, held_out = self._read(change)
         (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), held_out)
         self.generation += 1
@@ -121,7 +248,7 @@ class View:
                 raise ValueError("predictions are damaged")
         except ValueError:
             raise JournalError(
-                f"{self._journal.path} is damaged: a lesson cannot be read. Restore it from a backup."
+                f"{self._journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from when there were fewer or more labels are answers to another question.
         return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
@@ -134,7 +261,7 @@ class View:
     def _label(self, label: str) -> int:
         if label not in self._labels:
             raise JournalError(
-                f"{self._journal.path} holds lessons labelled {label!r}, which the configuration does not name "
+                f"{self._journal.name} holds lessons labelled {label!r}, which the configuration does not name "
                 f"(it has {', '.join(self._labels)}): add the label to it."
             )
         return self._labels.index(label)
@@ -156,22 +283,38 @@ class View:
 
     def save(self, *, wait: bool = True) -> None:
         """Write a snapshot of the counts, and let the journal drop what it kept only for that."""
+        if self._journal.shared:
+            self._save_of_shared(self._journal.shared)
+            return
         with self._journal.writing(wait=wait):
             self.catch_up()
-            try:
-                digest = save_snapshot(self._path, self.counts, self.change, self._journal.id, self._labels)
-            except OSError as error:
-                reason = os.strerror(error.errno or 0)
-                raise JournalError(
-                    f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is "
-                    "not full."
-                ) from None
-            self._journal.settle(digest)
+            self._journal.settle(self._save())
         self._saved_change = self.change
+
+    def _save_of_shared(self, shared: SharedSnapshots) -> None:
+        """Write the snapshot of this machine; and the one of all, if that is due and nobody else is about it."""
+        with self._journal.reading():
+            self.catch_up()
+            settled = self._journal.position().settled
+        with one_at_a_time(self._path) as is_ours:
+            if is_ours:
+                self._save()
+        self._saved_change = self.change
+        if self.change - settled >= SNAPSHOT_EVERY_IN_BULK:
+            shared.save(self.change, self._stamp, self._labels, self.counts.parts)
+
+    def _save(self) -> str:
+        try:
+            return save_snapshot(self._path, self.counts, (self.change, self._stamp), self._journal.id, self._labels)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise JournalError(
+                f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is not full."
+            ) from None
 
     def rebuild(self) -> None:
         """Build the counts from every lesson and write the snapshot."""
         self.invalidate()
         with self._journal.reading():
-            self._build(self._journal.position()[0])
+            self._build(self._journal.position())
         self.save()

@@ -53,7 +53,7 @@ def from_journal(home: Path, options: Options, advice: str = "teach it with: pri
     if not home.is_dir():
         raise LabError(f"there is no filter in {home}: {advice}")
     with Filter.open(home, options) as filter_:
-        bits, (every, automatic) = filter_.journal.bits, filter_.journal.tallies()
+        bits, (every, automatic, _) = filter_.journal.bits, filter_.journal.tallies()
     n = sum(every.values()) - sum(automatic.values())
     if n == 0:
         raise LabError(f"the filter in {home} was taught nothing yet: {advice}")

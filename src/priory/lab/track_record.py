@@ -74,7 +74,7 @@ class TrackRecord:
             return cls(seen.classes, 0, None, None, (), (), ())
         windows = drift(seen, filter_.options.costs)
         ends = [number for each in windows for number in (each.begin, each.end - 1)]
-        times = filter_.journal.times_of(lessons.changes[ends].tolist())
+        times = filter_.journal.listing.times_of(lessons.changes[ends].tolist())
         return cls(
             seen.classes,
             len(seen),

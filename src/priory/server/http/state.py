@@ -8,7 +8,7 @@ from pathlib import Path
 from priory.decision import Costs
 from priory.features import VERSION
 from priory.filter import Options
-from priory.journal import Journal, JournalError
+from priory.journal import JournalError, open_file_to_read
 from priory.server.counted import READY
 from priory.server.options import Serving
 from priory.server.scoreboard import Scoreboard, Tally
@@ -48,7 +48,7 @@ class Daemon:
         """Return how many lessons of each label are in the journal, and its bytes. Raises JournalError."""
         path = self.home / "journal.sqlite"
         try:
-            journal = Journal.open_to_read(path, VERSION)
+            journal = open_file_to_read(path, VERSION)
         except OSError as error:
             raise JournalError(f"{path} cannot be read: {error.strerror}.") from None
         try:

@@ -93,7 +93,7 @@ def _found(runs: Runs, id_: str) -> Run:
 
 def _taught(filter_: Filter) -> dict[str, int]:
     """How many lessons of each label people have given: nothing else is known to be true."""
-    every, automatic = filter_.journal.tallies()
+    every, automatic, _ = filter_.journal.tallies()
     return {label: n - automatic.get(label, 0) for label, n in every.items()}
 
 

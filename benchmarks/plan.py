@@ -1,0 +1,156 @@
+"""What a family, a university and a large provider need, worked out from what was measured.
+
+    export PRIORY_CORPORA=~/.cache/priory-corpora
+    python benchmarks/constants.py && python benchmarks/shared_journal.py   # first, on machines like those planned
+    python benchmarks/plan.py
+
+How much mail people get and how often they teach are assumptions, in `SITES`; everything else follows from them and
+from constants that were measured. `provider.py` lets a day of it pass.
+"""
+
+import math
+from dataclasses import dataclass
+
+from priory.bayes import Counts
+from priory.features import MOST_BITS, Spec
+from provider import DAY, Costs, Site
+from report import Table
+
+#: Of trec07p: distinct features of n lessons, K · n^b, by `table_sizes.py`; the bytes of a lesson with 2^22 buckets,
+#: in SQLite by `constants.py` and in PostgreSQL by `shared_journal.py`, there for each bit more, too.
+HEAPS = (1_422, 0.787)
+SQLITE_BYTES, POSTGRESQL_BYTES, BYTES_PER_BIT = 2_990, 3_370, 229
+MOST_PER_BUCKET = 4.0  #: distinct features, up to which accuracy is hardly less: docs/scaling.md
+BUSY = 0.5  #: share of a core's time that is planned with in the busiest minute
+CORES = 8  #: of a node
+SNAPSHOT_EVERY = 20_000  #: lessons
+NETWORK_BYTES_S = 100e6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What users who share a journal need."""
+
+    name: str
+    site: Site
+    journals: int  #: that the users are spread over
+    days: float  #: that lessons are kept
+
+    @property
+    def lessons(self) -> float:
+        """Lessons that a journal holds."""
+        return self.site.users * self.site.lessons_per_user * self.days
+
+    @property
+    def features(self) -> float:
+        """Distinct features of these."""
+        k, exponent = HEAPS
+        return k * self.lessons**exponent
+
+    @property
+    def bits(self) -> int:
+        """Of the table, so that not too many features share a bucket."""
+        enough = math.ceil(math.log2(self.features / MOST_PER_BUCKET))
+        return min(max(Spec().bits, enough), MOST_BITS)
+
+    @property
+    def table_bytes(self) -> int:
+        """Of the counts, on disk and in the memory of each node, whose processes share them."""
+        return Counts.size_bytes(self.bits, 2)
+
+    @property
+    def row_bytes(self) -> float:
+        """Of a lesson in the journal."""
+        least = SQLITE_BYTES if self.site.nodes == 1 else POSTGRESQL_BYTES
+        return least + BYTES_PER_BIT * (self.bits - Spec().bits)
+
+    @property
+    def messages_per_s(self) -> float:
+        """In the busiest hour, while a campaign of spam is on."""
+        return self._at_most(self.site.messages_per_user) * (1 + self.site.campaign_share)
+
+    @property
+    def lessons_per_s(self) -> float:
+        """The same of lessons."""
+        return self._at_most(self.site.lessons_per_user) * self.site.campaign_lessons
+
+    def _at_most(self, per_user: float) -> float:
+        return self.site.users * per_user / 86_400 * max(DAY) / (sum(DAY) / len(DAY))
+
+    def cores(self, costs: Costs) -> float:
+        """For all nodes of a journal together."""
+        return self.messages_per_s * float(costs.checks.mean()) / BUSY
+
+    def nodes(self, costs: Costs) -> int:
+        """One more than is needed, so that one may be gone; a home has one and no other."""
+        return 1 if self.site.nodes == 1 else max(1, math.ceil(self.cores(costs) / CORES)) + 1
+
+    def row(self, costs: Costs) -> list[str]:
+        """Return the plan as a column of a table."""
+        nodes = self.nodes(costs)
+        return [
+            f"{self.site.users:,}",
+            f"{self.journals:,}",
+            f"{self.messages_per_s:,.2g}" if self.messages_per_s < 10 else f"{self.messages_per_s:,.0f}",
+            f"{self.lessons_per_s:,.2g}" if self.lessons_per_s < 10 else f"{self.lessons_per_s:,.0f}",
+            f"{self.lessons:,.0f}",
+            f"{_rounded(self.lessons * self.row_bytes)}",
+            f"{self.features:,.0f}",
+            f"2^{self.bits}",
+            f"{self.features / 2**self.bits:.1f}",
+            _rounded(self.table_bytes),
+            f"{self.cores(costs):.2g}",
+            f"{nodes}",
+            f"{self.lessons_per_s * costs.lessons.mean():.1%}",
+            _rounded(self.lessons_per_s * self.row_bytes * (nodes - 1)) + "/s",
+            f"{self.lessons_per_s * costs.applied:.2%}",
+            f"{self.table_bytes / NETWORK_BYTES_S + SNAPSHOT_EVERY * costs.applied:.1f} s",
+        ]
+
+
+ROWS = (
+    "users of a journal",
+    "journals",
+    "messages/s, at most",
+    "lessons/s, at most",
+    "lessons kept",
+    "journal",
+    "distinct features",
+    "buckets",
+    "features a bucket",
+    "table, in each node",
+    "cores",
+    f"nodes of {CORES} cores",
+    "writer busy, at most",
+    "read from the database, at most",
+    "a core's time to follow, at most",
+    "a new node begins after",
+)
+SITES = (
+    Plan("family", Site(5, nodes=1, lessons_per_user=1.0), journals=1, days=3_650),
+    Plan("university", Site(50_000, messages_per_user=60.0, lessons_per_user=0.1), journals=1, days=365),
+    Plan("provider, one journal", Site(10_000_000), journals=1, days=90),
+    Plan("provider, ten journals", Site(1_000_000), journals=10, days=90),
+)
+
+
+def _rounded(size_bytes: float) -> str:
+    """Write bytes with two digits.
+
+    >>> _rounded(134_000_000), _rounded(9.4e10), _rounded(5_400)
+    ('130 MB', '94 GB', '5.4 kB')
+    """
+    power = min(max(int(math.log10(max(size_bytes, 1)) // 3), 1), 4)
+    value = float(f"{size_bytes / 1000**power:.2g}")
+    return f"{value:g} {' kMGT'[power]}B"
+
+
+def main() -> None:
+    costs = Costs.measured()
+    columns = [plan.row(costs) for plan in SITES]
+    rows = [[name, *values] for name, *values in zip(ROWS, *columns, strict=True)]
+    print(Table("plan", "What they need", ["", *(plan.name for plan in SITES)], rows).as_text())
+
+
+if __name__ == "__main__":
+    main()

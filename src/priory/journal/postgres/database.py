@@ -1,0 +1,195 @@
+"""The rows of a journal in a PostgreSQL database."""
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+
+from priory.journal.database import Row
+from priory.journal.lesson import JournalError
+from priory.journal.postgres.connecting import Connection, Connections
+from priory.journal.postgres.errors import named
+
+CHANNEL: Final = "priory"  #: where the number of each last change is told to who listens
+_ROWS_AT_ONCE: Final = 500
+_READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_LONG_READING: Final = "SET LOCAL idle_in_transaction_session_timeout = '10min'"  # it keeps nobody from anything
+
+
+class PostgresDatabase:
+    """The tables of a journal, and the connection of a transaction while there is one."""
+
+    features: Final = "features"
+    begins: Final = "starts_with(source, ?)"
+    has_user: Final = '"user" = ?'
+    is_marked: Final = "change BETWEEN ? AND ? AND get_byte(?, (change - ?)::integer - 1) = 1"
+    joined: Final = "string_agg(change::text, ','), string_agg(encode(held_out, 'hex'), '')"
+    stamp_column: Final = "stamp"
+
+    def __init__(self, connections: Connections, wait_s: float, *, is_away: bool = False) -> None:
+        self.name = connections.name
+        self.stamp = ""  #: of the changes that are being made
+        self._connections = connections
+        self._wait_s = wait_s
+        self._open: Connection | None = None  # in a transaction
+        self._pending: list[tuple[str, Sequence[Sequence[object]]]] = []  # statements that nobody waits for
+        self._clock = 0.0 if is_away else self._behind()  # how far our clock is behind the server's
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._connections.close()
+
+    def now(self) -> float:
+        """Return the time by the server's clock, which all nodes share."""
+        return time.time() + self._clock
+
+    def _behind(self) -> float:
+        asked = time.time()
+        ((theirs,),) = self.rows("SELECT extract(epoch FROM clock_timestamp())::double precision")
+        return float(theirs) - (asked + time.time()) / 2
+
+    def version(self) -> int:
+        """Return a number that differs whenever something was changed."""
+        ((change,),) = self.rows("SELECT change FROM journal")
+        return int(change)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one state of the rows, whatever others do meanwhile."""
+        with self._transaction(0.0, _READING, _LONG_READING):
+            yield
+
+    @contextmanager
+    def writing(self, *, wait: bool) -> Iterator[None]:
+        """Make changes that become durable together at the end, or not at all; one writer at a time."""
+        wait_s = self._wait_s if wait else 0.0
+        lock = "SELECT 1 FROM journal FOR UPDATE"
+        how = (f"SET LOCAL lock_timeout = {wait_s * 1000:.0f}", lock) if wait else (f"{lock} NOWAIT",)
+        self.stamp = uuid.uuid4().hex
+        with self._transaction(wait_s, "BEGIN", *how):
+            yield
+
+    @contextmanager
+    def beside_others(self) -> Iterator[None]:
+        """Make changes without being the one who writes."""
+        with self._transaction(0.0, "BEGIN"):
+            yield
+
+    @contextmanager
+    def _transaction(self, wait_s: float, *begin: str) -> Iterator[None]:
+        with self._errors_named(wait_s), self._connections.taken() as connection:
+            try:
+                with connection.pipeline():
+                    for statement in begin:
+                        connection.execute(statement)
+                self._open = connection
+                yield
+                self._pending.append(("COMMIT", [()]))
+                self._flush(connection)
+            except BaseException:
+                if not connection.closed:
+                    connection.rollback()
+                raise
+            finally:
+                self._open = None
+                self._pending.clear()
+
+    @contextmanager
+    def _errors_named(self, wait_s: float) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise named(error, self.name, wait_s) from None
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """The connection of the transaction, or else one for a statement."""
+        if self._open is not None:
+            yield self._open
+        else:
+            with self._connections.taken() as connection:
+                yield connection
+
+    def rows(self, sql: str, *values: object) -> list[Row]:
+        """Return rows; or change something, then there are none."""
+        with self._errors_named(self._wait_s), self._connection() as connection:
+            self._flush(connection)
+            found = connection.execute(_ours(sql), values, prepare=True)
+            return found.fetchall() if found.description else []
+
+    def _flush(self, connection: Connection) -> None:
+        """Send the statements that nobody waited for, all at once."""
+        if self._pending:
+            pending, self._pending = self._pending, []
+            with connection.pipeline(), connection.cursor() as cursor:
+                for sql, values in pending:
+                    cursor.executemany(sql, values)
+
+    def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for each of these, in the transaction that is open."""
+        self._pending.append((_ours(sql), list(values)))
+
+    def each_row(self, sql: str, *values: object) -> Iterator[Row]:
+        """Yield rows that may be too many to hold; inside `reading` or `writing`."""
+        with self._errors_named(self._wait_s), self._connection() as connection:
+            self._flush(connection)
+            if self._open is None:
+                yield from connection.execute(_ours(sql), values)
+                return
+            with connection.cursor(f"c{uuid.uuid4().hex}") as cursor:
+                cursor.itersize = _ROWS_AT_ONCE
+                cursor.execute(_ours(sql), values)
+                yield from cursor
+
+    def store(self, learned: Sequence[tuple[int, bytes]]) -> list[Row]:
+        """Return the features of each lesson: they are in its row."""
+        return [(features,) for _, features in learned]
+
+    def with_features(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows, which have their features."""
+        return iter(rows)
+
+    def number(self, change: int) -> None:
+        """Write down the number of the last change and its stamp, and tell who listens when all is durable."""
+        self.run_many("UPDATE journal SET change = ?, stamp = ?", [(change, self.stamp)])
+        self.run_many("INSERT INTO stamps VALUES (?, ?)", [(change, self.stamp)])
+        self.run_many("SELECT pg_notify(?, ?)", [(CHANNEL, str(change))])
+
+    def stamp_of(self, change: int) -> str:
+        """Return the stamp of the changes of which a change is one; empty if there is none."""
+        rows = self.rows("SELECT stamp FROM stamps WHERE change >= ? ORDER BY change LIMIT 1", change)
+        return str(rows[0][0]) if rows else ""
+
+    def tidy(self, _gone: Iterable[int], _since: int) -> None:
+        """Leave it to the server, which does so by itself."""
+
+    def make(self, _statements: Iterable[str]) -> None:
+        """Do nothing: all tables are there from the beginning."""
+
+    def has(self, _table: str) -> bool:
+        """Tell that it is there, as all are."""
+        return True
+
+    def size_bytes(self) -> int:
+        """Return what the tables take on disk, with their indexes."""
+        tables = "FROM pg_class WHERE relnamespace = 'priory'::regnamespace AND relkind = 'r'"
+        sql = f"SELECT sum(pg_total_relation_size(oid))::bigint {tables}"
+        ((size,),) = self.rows(sql)
+        return int(size)
+
+    def check(self) -> None:
+        """Compare the tally with the lessons, and raise JournalError if they differ."""
+        with self.reading():
+            counted: dict[str, int] = dict(self.rows("SELECT label, count(*) FROM lessons GROUP BY label"))
+            tally: dict[str, int] = dict(
+                self.rows("SELECT label, n FROM tally WHERE n > 0 AND strpos(label, E'\\n') = 0")
+            )
+        if counted != tally:
+            raise JournalError(f"{self.name} is damaged: its tally and its lessons differ. Restore it from a backup.")
+
+
+def _ours(sql: str) -> Any:
+    return sql.replace("?", "%s")
