@@ -70,3 +70,14 @@ def test_what_is_no_cluster_is_told(inbox: Path, tmp_path: Path, options: tuple[
     done = priory("learn", "spam", inbox / "taught/spam", *options, home=tmp_path)
     assert done.returncode == 1
     assert done.stderr.decode().startswith(f"priory: {told}")
+
+
+def test_models_are_judged_the_same(inbox: Path, tmp_path: Path):
+    mail = [f"{label}={inbox / 'taught' / label}" for label in ("ham", "spam")]
+    asked = ("lab", "compare", *mail, "--model", "filter", "--model", "bernoulli", "--folds", "3", "--json", "--fresh")
+    said = []
+    for options in ((), ("--cluster", "local:2")):
+        done = priory(*asked, *options, home=tmp_path)
+        assert (done.returncode, done.stderr) == (0, b"")
+        said.append([(run["model"], run["figures"]) for run in json.loads(done.stdout)["runs"]])
+    assert said[0] == said[1]

@@ -7,6 +7,7 @@ too. The next few results are fetched while the last one is used.
 import asyncio
 import concurrent.futures
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -69,11 +70,28 @@ class Cluster:
                         return
                     yield self._result(under_way.popleft())
         finally:
-            with suppress(Exception):  # there may be no one left to tell
-                self._client.cancel([each.future for each in under_way], force=True)
+            self._cancel(under_way)
+
+    @contextmanager
+    def unordered(self, work: Callable[[Batch], Result], these: Iterable[Batch]) -> Iterator[Iterator[Result]]:
+        """Yield the result of each batch as soon as it is there; all of them are under way, and small."""
+        with closing(self._unordered(work, these)) as results:
+            yield results
+
+    def _unordered(self, work: Callable[[Batch], Result], these: Iterable[Batch]) -> Generator[Result, None, None]:
+        common = self._sent(work)
+        under_way = [self._begun(common, batch) for batch in these]
+        try:
+            while under_way:
+                there = self._await(under_way)
+                under_way = [each for each in under_way if each not in there]
+                yield from map(self._result, there)
+        finally:
+            self._cancel(under_way)
 
     def _sent(self, work: Callable[[Any], Any]) -> "Future":
-        with explained(self._name):
+        with explained(self._name), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # which is what this is for
             return self._client.submit(tasks.itself, work, pure=False)
 
     def _begun(self, common: "Future", batch: Any) -> "_UnderWay":
@@ -82,16 +100,29 @@ class Cluster:
         return _UnderWay(self._client, future)
 
     def _result(self, under_way: "_UnderWay") -> Any:
-        """Wait for a result, but not for ever where nobody is left to work."""
+        self._await([under_way])
+        with explained(self._name):
+            return under_way.coming.result()
+
+    def _await(self, under_way: "list[_UnderWay]") -> "set[_UnderWay]":
+        """Wait for results and return whose are there; but not for ever where nobody is left to work."""
         lonely_since: float | None = None
-        while not under_way.is_done_within(self._wait_s / 10):
+        several = {each.coming: each for each in under_way}
+        while not (there := _first_within(self._wait_s / 10, several)):
             now = time.monotonic()
             lonely_since = None if self.n_threads else lonely_since or now
             if lonely_since is not None and now - lonely_since > self._wait_s:
                 lonely = f"{self._name} has had no workers for {self._wait_s:g} s"
                 raise ClusterError(f"{lonely}: see their logs for why; start again to go on")
-        with explained(self._name):
-            return under_way.result()
+        return {several[each] for each in there}
+
+    def _cancel(self, under_way: "Iterable[_UnderWay]") -> None:
+        with suppress(Exception):  # there may be no one left to tell
+            self._client.cancel([each.future for each in under_way], force=True)
+
+
+def _first_within(seconds: float, several: "Iterable[Fetched[Any]]") -> "set[Fetched[Any]]":
+    return concurrent.futures.wait(several, seconds, concurrent.futures.FIRST_COMPLETED).done
 
 
 class _Rest:
@@ -130,20 +161,12 @@ class _UnderWay:
 
     def fetch(self) -> None:
         """Let the result come as soon as it is there."""
+        _ = self.coming
+
+    @property
+    def coming(self) -> "Fetched[Any]":
+        """The result, which is being fetched."""
         if self._fetched is None:
             coming = self._client.gather(self.future, asynchronous=True)
             self._fetched = asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
-
-    def is_done_within(self, seconds: float) -> bool:
-        """Wait so long for the result, which is being fetched; tell whether it is there."""
-        return bool(concurrent.futures.wait([self._coming], seconds).done)
-
-    def result(self) -> Any:
-        """Return the result."""
-        return self._coming.result()
-
-    @property
-    def _coming(self) -> "Fetched[Any]":
-        self.fetch()
-        assert self._fetched is not None
         return self._fetched

@@ -20,7 +20,9 @@ WAIT_S: Final = 30.0  #: for a scheduler to answer, for a first worker to come, 
 _REACHED_WITHIN_S: Final = 2.0
 _LOCAL: Final = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
-_SETTINGS: Final = {
+#: A worker that has died does not answer any more: its results come from another sooner.
+_SETTINGS: Final = {"distributed.comm.timeouts.connect": "3s"}
+_SETTINGS_HERE: Final = {
     "distributed.worker.preload": ["priory.cluster.deaf"],
     # Dask looks every 10 ms at what each worker does, which nobody will ask for,
     "distributed.worker.profile.enabled": False,
@@ -39,7 +41,9 @@ def opened(address: str) -> Iterator[Cluster]:
     local = _LOCAL.fullmatch(address)
     if local is None and not (urlsplit(address).scheme in _SCHEMES and urlsplit(address).netloc):
         raise ClusterError(f"{address!r} is no cluster: say tcp://HOST:8786, or local:2 for two processes here")
-    with ExitStack() as stack:
+    import dask  # noqa: PLC0415
+
+    with dask.config.set(_SETTINGS), ExitStack() as stack:
         if local:
             client = stack.enter_context(_here(int(local[1] or len(os.sched_getaffinity(0)))))
         else:
@@ -55,7 +59,7 @@ def _here(n_workers: int) -> Iterator["Client"]:
 
     with (
         TemporaryDirectory(prefix="priory-cluster-") as scratch,
-        dask.config.set(_SETTINGS),
+        dask.config.set(_SETTINGS_HERE),
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
