@@ -133,7 +133,9 @@ def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
     return 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
 
 
-def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -> Iterator[list[Thing]]:
+def together(
+    things: Iterable[Thing], size: Callable[[Thing], int], most: int, most_bytes: int = MOST_BYTES_TOGETHER
+) -> Iterator[list[Thing]]:
     """Yield things in groups of `most`, or fewer if they are large; those before one that cannot be had come first.
 
     The last group may be empty.
@@ -147,7 +149,7 @@ def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -
         for thing in things:
             some.append(thing)
             n_bytes += size(thing)
-            if len(some) == most or n_bytes >= MOST_BYTES_TOGETHER:
+            if len(some) == most or n_bytes >= most_bytes:
                 yield some
                 some, n_bytes = [], 0
     except Exception:
