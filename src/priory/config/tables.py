@@ -27,6 +27,7 @@ SECTIONS: Final = (
     "patterns",
     "table",
     "autolearn",
+    "limits",
     "report",
     "serve",
     "spamd",
