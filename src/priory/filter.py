@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
+from priory.ageing import Ageing, Limits
 from priory.autolearn import Autolearn, certain_label
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
@@ -59,6 +60,7 @@ class Options:
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
     personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
+    limits: Limits = field(default_factory=Limits)
     unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
@@ -185,6 +187,7 @@ class Filter:
         self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._ageing: Ageing | None = None
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
@@ -368,6 +371,13 @@ class Filter:
         1
         """
         yield from self._memory.forget_many(self.resolved(selection), group)
+
+    @property
+    def ageing(self) -> Ageing:
+        """What forgets the oldest lessons where there are more than there may be."""
+        if self._ageing is None:
+            self._ageing = Ageing(self._memory, self.options.limits)
+        return self._ageing
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
         """Turn a lesson of a person round without the message, durably and exactly; None if there is none.

@@ -13,6 +13,7 @@ from priory import __version__
 COMMANDS: Final = {
     "learn": ("teach", "learn"),
     "forget": ("forget", "forget"),
+    "age": ("age", "age"),
     "lessons": ("lessons", "lessons"),
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),

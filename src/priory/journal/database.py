@@ -116,6 +116,9 @@ class Database(Protocol):
     def size_bytes(self) -> int:
         """Return what it takes on disk."""
 
+    def used_bytes(self) -> int:
+        """Return what the lessons take of that: not what is free to be used again."""
+
     def check(self) -> None:
         """Read everything and raise JournalError if it is damaged."""
 

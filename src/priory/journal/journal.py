@@ -53,6 +53,7 @@ class Journal:
         self.version = database.version
         self.reading = database.reading
         self.size_bytes = database.size_bytes
+        self.used_bytes = database.used_bytes
         self.check = database.check
         self.close = database.close
         self.id, self.bits, self.personal_bits = known or self._identity()

@@ -141,6 +141,14 @@ class SqliteDatabase:
         log = self.path.with_name(f"{self.path.name}-wal")
         return sum(path.stat().st_size for path in (self.path, log) if path.exists())
 
+    def used_bytes(self) -> int:
+        """Return what the lessons take: neither room that is free, nor what was forgotten and is still there."""
+        pages, free, size = (
+            self.rows(f"PRAGMA {each}")[0][0] for each in ("page_count", "freelist_count", "page_size")
+        )
+        ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
+        return int((pages - free) * size - forgotten)
+
     def check(self) -> None:
         """Read the whole file and raise JournalError if it is damaged."""
         ((said,),) = self.rows("PRAGMA integrity_check(1)")
