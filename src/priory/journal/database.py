@@ -112,6 +112,9 @@ class Database(Protocol):
     def size_bytes(self) -> int:
         """Return what it takes on disk."""
 
+    def wipe(self) -> None:
+        """Leave nothing of what was deleted where it could still be read."""
+
     def check(self) -> None:
         """Read everything and raise JournalError if it is damaged."""
 
