@@ -15,7 +15,17 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection, Store, follow_store
+from priory.journal import (
+    AUTOMATIC,
+    EVERYTHING,
+    PERSONAL_BITS,
+    Journal,
+    JournalError,
+    Selection,
+    Store,
+    follow_store,
+    is_person,
+)
 from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
@@ -24,6 +34,7 @@ from priory.verdict import Claim, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
+    from priory.journal.persons import User
     from priory.listed import Listed, Page
     from priory.predicted import Predicted
 
@@ -378,6 +389,35 @@ class Filter:
         if self._ageing is None:
             self._ageing = Ageing(self._memory, self.options.limits)
         return self._ageing
+
+    def users(self) -> "list[User]":
+        """Return all who have taught under a name, with how many lessons each has."""
+        return self.journal.persons.every()
+
+    def exported(self, user: str) -> Iterator[dict[str, Any]]:
+        """Yield all that the journal has of each lesson of a user, as plain values for JSON."""
+        import base64  # noqa: PLC0415 - a quick start where nobody exports
+
+        for lesson in self.journal.lessons_of(user):
+            held_out = lesson.held_out
+            yield lesson._asdict() | {
+                "digest": lesson.digest.hex(),
+                "features": base64.b64encode(lesson.features).decode(),
+                "held_out": None if held_out is None else base64.b64encode(held_out).decode(),
+            }
+
+    def delete_user(self, user: str, group: int = GROUP) -> Iterator[int]:
+        """Delete all that there is of a user, exactly; yield how many lessons are durably gone, group by group.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     _ = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "ham", user="ann")
+        ...     sum(filter.delete_user("ann")), filter.users()
+        (1, [])
+        """
+        if not is_person(user):
+            raise ValueError("a user has a name: lessons under none are forgotten by selection")
+        yield from self._memory.delete_user(user, group)
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
         """Turn a lesson of a person round without the message, durably and exactly; None if there is none.

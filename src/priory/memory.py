@@ -291,6 +291,14 @@ class Memory:
                 self._forget(digest, user)
         return len(there)
 
+    def delete_user(self, user: str, group: int) -> Iterator[int]:
+        """Take back all lessons of a user and leave no trace of them; yield how many are gone, group by group."""
+        yield from self.forget_many(Selection(user=user), group)
+        self.view.settle()
+        with self.journal.writing():
+            self.journal.erase(user)
+        self.journal.wipe()
+
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
         if other.bits != self.journal.bits:

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "serve": ("serve", "serve"),
     "open": ("open", "open_page"),
     "token": ("token", "token"),
+    "user": ("user", "app"),
     "config": ("config", "config"),
     "imap": ("imap", "imap"),
     "stats": ("ask", "stats"),

@@ -119,6 +119,9 @@ class Database(Protocol):
     def used_bytes(self) -> int:
         """Return what the lessons take of that: not what is free to be used again."""
 
+    def wipe(self) -> None:
+        """Leave nothing of what was deleted where it could still be read."""
+
     def check(self) -> None:
         """Read everything and raise JournalError if it is damaged."""
 

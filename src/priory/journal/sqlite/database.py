@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from priory.journal.database import Row
-from priory.journal.lesson import JournalError
+from priory.journal.lesson import JournalBusyError, JournalError
 from priory.journal.sqlite import in_use
 from priory.journal.sqlite.bundles import Bundles
 from priory.journal.sqlite.errors import errors_named, named
@@ -148,6 +148,12 @@ class SqliteDatabase:
         )
         ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
         return int((pages - free) * size - forgotten)
+
+    def wipe(self) -> None:
+        """Take over what is in the log, and empty it: in the file itself what is deleted is overwritten."""
+        ((is_busy, *_),) = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            raise JournalBusyError(f"{self.path} is in use, so its log keeps traces of what was deleted: try again.")
 
     def check(self) -> None:
         """Read the whole file and raise JournalError if it is damaged."""
