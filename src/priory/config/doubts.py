@@ -130,7 +130,7 @@ def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
 def _about_table(journal: Journal, bits: int) -> Iterator[Doubt]:
     if bits not in (journal.bits, Spec().bits):
         yield Doubt(
-            f"[table] bits = {bits} is for a journal that is yet to be made; {journal.path} was made with "
+            f"[table] bits = {bits} is for a journal that is yet to be made; {journal.name} was made with "
             f"{journal.bits} and keeps them",
             ("table", "bits"),
         )
