@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
 # Debian's packages that tests need; make installs them, or for the second kind only unpacks them.
-PROGRAMS := chromium dovecot maildrop postfix procmail spamc systemd-analyze valgrind
+PROGRAMS := chromium dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
 UNPACKED := exim sendmail
 
 .PHONY: demo test bench clean $(PROGRAMS) $(UNPACKED)
@@ -18,7 +18,7 @@ test: $(VENV)/.developer $(PROGRAMS) $(UNPACKED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 bench: $(VENV)/.bench valgrind
 	$(BIN)/python benchmarks/bench.py
@@ -34,17 +34,20 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The page of a report is tested in a real browser, the daemon by SpamAssassin's own client and by a real mail server,
-# its unit by systemd itself, the speed by counting instructions; without them those tests are skipped.
+# a shared journal on a real PostgreSQL, its unit by systemd itself, the speed by counting instructions; without them
+# those tests are skipped.
 maildrop procmail spamc: APT_OPTIONS := --no-install-recommends  # which would be a mail server, SpamAssassin's daemon
+postgresql: APT_OPTIONS := --no-install-recommends
+postgresql: IS_THERE = ls /usr/lib/postgresql/*/bin/postgres
 dovecot: PACKAGES := dovecot-imapd dovecot-lmtpd dovecot-sieve
 systemd-analyze: PACKAGES := systemd
 systemd-analyze: APT_OPTIONS := --no-install-recommends
-# Tests start a Postfix and a Dovecot of their own: as services of this machine they are neither set up nor started.
+# Tests start a Postfix, a Dovecot and a PostgreSQL of their own: as services of this machine they are not started.
 postfix: BEFORE = echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections &&
 $(PROGRAMS): export DEBIAN_FRONTEND := noninteractive
 $(PROGRAMS): export RUNLEVEL := 1
 $(PROGRAMS):
-	@command -v $@ >/dev/null \
+	@$(or $(IS_THERE),command -v $@) >/dev/null 2>&1 \
 	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) apt-get -q update && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $(or $(PACKAGES),$@)" >&2
 

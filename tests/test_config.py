@@ -184,5 +184,26 @@ def test_the_documented_configuration_is_one_and_names_everything():
     assert set(named["autolearn"]) == {"on", "certainty", "per_day"}
     assert reporters == {"ann@mail.example", "@home.example"}
     assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}
-    said = {"host": "", "user": "", "password_command": "", "port": 0, "junk": "", "watch": (), "move": False}
+    said = {
+        "host": "",
+        "user": "",
+        "password_command": "",
+        "port": 0,
+        "junk": "",
+        "watch": (),
+        "move": False,
+        "folders": {},
+    }
     assert replace(mailbox, **said) == Account("", "")
+
+
+def test_unwanted_labels_are_some_of_the_labels_in_their_order():
+    options = parse('labels = ["ham", "spam", "phishing"]\nunwanted = ["phishing", "spam"]')
+    assert options.unwanted == ("spam", "phishing")
+    assert parse("").unwanted == ()
+    for given in ('"spam"', '["news"]', "[1]"):
+        with pytest.raises(ConfigError, match="unwanted must be a list of labels"):
+            parse(f"unwanted = {given}")
+    for given in ("[]", '["ham", "spam"]'):
+        with pytest.raises(ConfigError, match="unwanted must name at least one label, and leave out one"):
+            parse(f"unwanted = {given}")

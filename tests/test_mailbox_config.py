@@ -28,12 +28,13 @@ def test_a_mailbox_is_read(tmp_path: Path):
         inbox = "Inbox"
         junk = "Rubbish"
         watch = ["Family", "Work"]
+        folders = { ham = "Mine" }
         move = true
         poll = 30
         max_bytes = 2_000
     """
     password, ca = Path.home() / "password", Path("/etc/ca.pem")
-    folders = ("Inbox", "Rubbish", ("Family", "Work"))
+    folders = ("Inbox", "Rubbish", ("Family", "Work"), {"ham": "Mine"})
     assert parse_mailbox(every) == Account(
         "localhost", "ann@mail.example", "", password, 1143, "none", ca, *folders, True, 30, 2000
     )
@@ -60,8 +61,18 @@ def test_a_mailbox_is_read(tmp_path: Path):
         (f"{LEAST}move = 'yes'", "[imap] move must be true or false, not 'yes'"),
         (f"{LEAST}watch = 'Family'", "[imap] watch must be a list of folders, such as [\"Family\"], not 'Family'"),
         (f"{LEAST}junk = ''", "[imap] junk must be a text on one line"),
-        (f"{LEAST}junk = 'INBOX'", "[imap] inbox, junk and those of watch must be different folders"),
-        (f"{LEAST}junk = 'a'\nwatch = ['a']", "[imap] inbox, junk and those of watch must be different folders"),
+        (f"{LEAST}junk = 'INBOX'", "[imap] inbox, junk and those of watch and folders must be different folders"),
+        (
+            f"{LEAST}junk = 'a'\nwatch = ['a']",
+            "[imap] inbox, junk and those of watch and folders must be different folders",
+        ),
+        (
+            f"{LEAST}folders = ['News']",
+            "[imap] folders must be folders by their labels, such as { newsletter = \"News\" }, not ['News']",
+        ),
+        (f"{LEAST}folders = {{ news = 'News' }}", "[imap] folders must be by labels; 'news' is none of ham, spam"),
+        (f"{LEAST}folders = {{ spam = 'Spam' }}", "[imap] folders must be of other labels: that of spam is junk"),
+        (f"{LEAST}folders = {{ ham = 'INBOX' }}", "must be different folders"),
         ("imap = 1", "imap must be a section, [imap], not 1"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from priory.bayes.line import n_outcomes
 from priory.decision import UNSURE, Costs
 from priory.demo import draw
 from priory.features import VERSION, Spec
@@ -183,6 +184,48 @@ def test_lessons_are_scored_anew_once_a_third_label_is_taught(tmp_path: Path) ->
         assert filter_.counts.held_out.tolist() == before.held_out.tolist()
     with Filter.open(tmp_path, SMALL.__class__(three.costs, SMALL.spec)) as filter_:
         assert filter_.journal.labels() == ["ham", "spam", "newsletter"]
+
+
+def of_five(raw: bytes, label: str) -> str:
+    """A label for drawn mail that has a rare one among them: what the words say."""
+    if label == "spam":
+        return "phishing" if b"mailbox" in raw or b"invoice" in raw.lower() else "spam"
+    return "newsletter" if b"List-" in raw else "personal" if b"Re: " in raw else "ham"
+
+
+FIVE = ("ham", "spam", "newsletter", "personal", "phishing")
+FIVE_COSTS = Costs(FIVE, tuple(tuple(9.0 * (i != j) for i in range(5)) for j in range(5)))
+
+
+def test_a_rare_label_and_one_that_was_never_taught_keep_no_other_from_being_scored(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, Options(FIVE_COSTS, Spec(bits=16))) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:120]))
+        list(filter_.learn_many((drawn.raw, "phishing", "") for drawn in MAIL[120:123]))
+        scored = filter_.stats().scored
+        assert min(scored["ham"], scored["spam"]) > 30
+        assert (scored["phishing"], scored["newsletter"]) == (0, 0)
+        rest, own = zip(*(n_outcomes(filter_.counts.outcomes(i)) for i in range(5)), strict=True)
+        assert sum(rest[2:]) + sum(own[2:]) == 0  # nothing was scored about labels of which nothing is known
+
+
+def test_folders_that_are_learned_one_after_the_other_teach_nearly_as_well_as_mixed_mail(tmp_path: Path) -> None:
+    mail = [(drawn.raw, of_five(drawn.raw, drawn.label)) for drawn in draw(900, seed=8)]
+    taught, asked = mail[:600], mail[600:]
+    found = []
+    for folders in (FIVE, None):
+        home = tmp_path / ("folders" if folders else "mixed")
+        with Filter.open(home, Options(FIVE_COSTS, Spec(bits=18))) as filter_:
+            for folder in folders or [""]:
+                list(filter_.learn_many((raw, label, "") for raw, label in taught if folder in ("", label)))
+            probabilities = [
+                verdict.probabilities[label]
+                for (raw, label), verdict in zip(asked, filter_.check_many([raw for raw, _ in asked]), strict=True)
+            ]
+            found.append(-sum(map(math.log, probabilities)) / len(asked))
+            before = [part.tobytes() for part in filter_.counts.parts]
+            filter_.rebuild()
+            assert [part.tobytes() for part in filter_.counts.parts] == before
+    assert found[0] < 1.5 * found[1] < 1.0, found
 
 
 def test_a_label_that_was_left_out_for_a_while_keeps_its_place(tmp_path: Path) -> None:

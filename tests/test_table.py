@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from priory.bayes.calibration import Calibration
 from priory.bayes.counts import BIN_WIDTH, N_BINS, SCORE_LIMIT, Counts, contrasts, stored
 from priory.bayes.presence import PresenceBayes
-from priory.table import Reading, add, are_comparable, score_bin, subtract, total
+from priory.table import Reading, add, are_comparable, is_known, score_bin, subtract, total
 
 
 def as_buckets(*values: int) -> array:
@@ -172,14 +172,23 @@ def learned_one_by_one(run, start, late, lines, certain):
     """Do what `Reading.learn` does by the functions for one message; return the scores."""
     counts, scores = run.counts, []
     for i, ((buckets, offsets), label) in islice(enumerate(zip(run.messages, run.labels, strict=True)), start, None):
-        scored = run.in_turn[i] and are_comparable(counts.totals)
+        scored = run.in_turn[i] and is_known(counts.totals, label) and are_comparable(counts.totals)
         about = contrasts(counts.n_labels) if scored and i < late else ()
-        plain = [total(run.model.terms(buckets, offsets, counts, contrast)) for contrast in about]
+        plain = [
+            total(run.model.terms(buckets, offsets, counts, contrast))
+            if is_known(counts.totals, contrast)
+            else -math.inf
+            for contrast in about
+        ]
         scores += plain or [math.nan] * len(lines)
-        log_odds = [line.log_odds(score) for line, score in zip(lines, plain, strict=False)]
+        log_odds = [
+            (line.log_odds(score) if k == label else -line.log_odds(score))
+            for k, line, score in zip(about, lines, plain, strict=False)
+            if score > -math.inf
+        ]
         if scored and i >= late:
             return i, scores
-        if any((each if k == label else -each) < certain for k, each in zip(about, log_odds, strict=True)):
+        if any(each < certain for each in log_odds):
             return i, scores
         counts.add(buckets, label, stored((score, 0) for score in plain) if scored else None)
     return len(run.messages), scores
@@ -195,7 +204,7 @@ def test_a_run_of_messages_is_learned_as_one_after_the_other_would_be(n_labels, 
     random = np.random.default_rng(seed)
     counts = Counts.empty(6, n_labels)
     np.asarray(counts.rows)[:] = random.integers(0, 5, counts.rows.shape)
-    np.asarray(counts.totals)[:] = random.integers(0, 5, n_labels)
+    np.asarray(counts.totals)[:] = random.integers(0, 5 if n_labels == 2 else 20, n_labels)
     model = PresenceBayes(weights=(1.0, 0.3), smoothing=0.1, damping=(2.0, 0.0))
     lines = [Calibration(*random.normal(size=2)) for _ in contrasts(n_labels)]
     labels = random.integers(0, n_labels, len(lessons)).tolist()
@@ -256,9 +265,16 @@ def test_a_run_that_does_not_fit_its_counts_is_refused(wrong, said):
         ([2, 10], 1, True),
         ([2, 11], 1, False),
         ([1, 1], 1, False),
-        ([30, 4, 40], 0, True),
-        ([30, 3, 40], 0, False),
+        ([30, 4, 400], 0, False),
+        ([40, 4, 400], 0, True),
+        ([400, 0, 0, 40], 0, True),
+        ([400, 0, 0, 40], 1, False),
     ],
 )
-def test_labels_are_comparable_from_a_tenth_of_any_other_on(totals, without, are):
+def test_labels_are_comparable_if_the_second_most_frequent_has_a_tenth_of_the_first(totals, without, are):
     assert are_comparable(array("q", totals), without) is are
+
+
+def test_of_more_than_two_labels_one_is_known_from_ten_messages_on():
+    assert [is_known(array("q", [10, 9, 0]), label) for label in range(3)] == [True, False, False]
+    assert is_known(array("q", [9, 0]), 1)

@@ -63,6 +63,7 @@ def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1
         element(heading, element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {said}"),
         element("p", verdict.reason, class_="reason") if verdict.reason else "",
         scale(verdict, before),
+        element("p", f"Probabilities: {verdict.of_each}.", class_="quiet") if verdict.of_each else "",
         element(
             "p",
             f"Expected cost of saying: {costs}." + (f" Thresholds: {verdict.steps}." if verdict.steps else ""),

@@ -14,7 +14,8 @@ from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection, Store
+from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection, Store, follow_store
+from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
@@ -57,6 +58,7 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
     @property
@@ -176,6 +178,7 @@ class Filter:
         self._model = options.model
         journal, counts = open_journal(home, options.spec.bits, options.store)
         self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
+        self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
@@ -211,6 +214,36 @@ class Filter:
             raise JournalError(f"{home} cannot be made: {error.strerror}. Name another home.") from None
         return cls(home, options or Options())
 
+    @property
+    def change(self) -> int:
+        """The number of the last change that was counted; -1 if none is known."""
+        return self._memory.view.change
+
+    @property
+    def trouble(self) -> Exception | None:
+        """Why the counts may be older than the journal: it cannot be reached; None if it can."""
+        return self._memory.view.trouble
+
+    def follow(self) -> None:
+        """Have what other machines teach come by itself from now on: then no check waits for the server of a journal.
+
+        Where the journal is a file, there is no need to.
+        """
+        if self.options.store is not None:
+            self._memory.view.follow(partial(follow_store, self.options.store))
+
+    def refresh(self) -> None:
+        """Take in what others have taught, as every check does: for who has a moment."""
+        self._memory.view.refresh()
+
+    def deliver(self) -> int:
+        """Hand what was kept while the journal could not be reached to it; return how many lessons and wishes."""
+        return self._keeping.deliver()
+
+    def save_if_due(self) -> None:
+        """Leave a snapshot of the counts, if many changes came since the last."""
+        self._memory.view.save_if_due()
+
     def close(self) -> None:
         """Let go of the files."""
         self._memory.close()
@@ -222,7 +255,7 @@ class Filter:
         if kind is None:
             self.close()
         else:
-            self.journal.close()
+            self._memory.abandon()
 
     @property
     def names_letters(self) -> bool:
@@ -285,17 +318,18 @@ class Filter:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         taught = self._taught(lessons, named=self.names_letters)
         while ready := list(islice(taught, group)):
-            yield self._memory.learn(ready, user)
+            yield self._keeping.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
         """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none.
 
-        If the user has not taught it but the filter has learned it by itself, that is taken back.
+        If the user has not taught it but the filter has learned it by itself, that is taken back. If the journal cannot
+        be reached, KEPT is returned: it will be forgotten once it can. By its digest alone it then cannot be.
         """
         if self._is_digest(message):
             return self._memory.forget(message, user)
         read = parse(message)
-        return self._memory.forget(read.digest, user, letter(read))
+        return self._keeping.forget(read.digest, user, letter(read))
 
     def taught_by(self, message: bytes) -> list[str]:
         """Return who has taught a message, given itself or by its digest; the empty name is nobody in particular."""
@@ -457,7 +491,7 @@ class Filter:
         }
         probabilities = [claim.probability for claim in claims.values()]
         expected = costs.expected(probabilities)
-        reason = f"no {' and no '.join(missing)} has been learned yet" if missing else ""
+        reason = self._reason(missing)
         return Verdict(
             label=UNSURE if reason else cheapest(expected),
             about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
@@ -466,7 +500,16 @@ class Filter:
             expected_costs=expected,
             digest=read.digest.hex(),
             reason=reason,
+            unwanted=self.options.unwanted,
         )
+
+    def _reason(self, missing: list[str]) -> str:
+        """Why nothing can be said about a message."""
+        if not missing:
+            return ""
+        if self.trouble is not None:
+            return "the journal cannot be reached, and this machine has too few counts of its own"
+        return f"no {' and no '.join(missing)} has been learned yet"
 
     def _missing(self) -> list[str]:
         """The labels that were never learned, if for want of them nothing can be said about any message."""

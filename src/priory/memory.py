@@ -13,13 +13,22 @@ from typing import Final, NamedTuple
 
 from priory.autolearn import DAY_S, Autolearn, has_room, is_ready
 from priory.bayes import Calibration, Counts, PresenceBayes
-from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts, stored, stored_scores
+from priory.bayes.counts import (
+    NO_PREDICTION,
+    PREDICTION_BYTES,
+    HeldOut,
+    contrasts,
+    predictions,
+    stored,
+    stored_scores,
+)
 from priory.bayes.line import n_outcomes
 from priory.features import VERSION, Numbers, unpacked
 from priory.journal import (
     AUTOMATIC,
     Change,
     Journal,
+    JournalAwayError,
     JournalBusyError,
     JournalError,
     Lesson,
@@ -32,11 +41,11 @@ from priory.journal import (
     merge,
     open_file,
     open_file_to_read,
-    open_store,
+    open_store_or_later,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
-from priory.table import are_comparable
+from priory.table import LEAST_KNOWN, are_comparable, is_known
 
 LONGEST_RUN: Final = 30  #: more lessons of one label in a row are an import, not mail as it comes
 SCORED: Final = 200  #: lessons of each label that calibration should at least have seen scored
@@ -57,7 +66,7 @@ class Taught(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
+    """What learning one message came to: *learned*, *relearned* under another label, *known* already, or *kept*."""
 
     outcome: str
     digest: str
@@ -92,6 +101,8 @@ class Memory:
         self._rules = rules
         try:
             refuse_another_order(self.journal, labels)
+        except JournalAwayError as error:
+            self.view.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -122,8 +133,14 @@ class Memory:
         """How many more changes the lines may be older than, a hundredth of the outcomes in them; negative: too old."""
         return self._drawn_from // 100 - (self.view.generation - self._drawn_at)
 
+    def abandon(self) -> None:
+        """Let go of the files at once."""
+        self.view.stop_following()
+        self.journal.close()
+
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
+        self.view.stop_following()
         try:
             if self._has_changed:
                 self.view.save_if_due()
@@ -406,14 +423,30 @@ class Memory:
         the second folder begins all of it surprises, and what all mail has in common would end up as evidence for it.
         """
         counts, totals = self.view.counts, self.view.by_people
-        if min(totals) < 10 or not are_comparable(counts.totals, without=1):
+        if sorted(totals)[-2] < LEAST_KNOWN or not are_comparable(counts.totals, without=1):
             return
         size = PREDICTION_BYTES * len(counts.held_out)
+        n_unknown = LEAST_KNOWN if len(self._labels) > 2 else 0
         for label, n, scored in zip(self._labels, totals, counts.n_scored(), strict=True):
-            wanted = min(n, SCORED)
+            wanted = min(n - n_unknown, SCORED)
             if 2 * scored < wanted:
                 for lesson in self.journal.unscored(label, wanted - scored, size):
                     self._learn_again(lesson)
+        if len(self._labels) > 2:
+            self._score_about_new()
+
+    def _score_about_new(self) -> None:
+        """Give scores about a label that has become known to lessons of the others, which were scored before it was.
+
+        Where a few dozen of these are all that lack them, the next ones will do.
+        """
+        counts, totals = self.view.counts, self.view.by_people
+        for i in range(len(self._labels)):
+            n_rest, _ = n_outcomes(counts.outcomes(i))
+            if is_known(counts.totals, i) and 2 * n_rest < min(sum(totals) - totals[i], SCORED) - SCORED // 2:
+                for label in self._labels[:i] + self._labels[i + 1 :]:
+                    for lesson in self.journal.predicted_with(label, SCORED, PREDICTION_BYTES * i, NO_PREDICTION):
+                        self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
         """Score a lesson, which stays what it was, confirmed if it was."""
@@ -421,11 +454,18 @@ class Memory:
         if self._forget(lesson.digest, lesson.user):
             features, scored = unpacked(lesson.features, self.journal.bits), None
             if are_comparable(self.counts.totals):
-                scored = stored((score, 0) for score in plain_scores(features, self.counts, self._model))
+                plain = plain_scores(features, self.counts, self._model)
+                scored = stored(zip(plain, _corrections(lesson.held_out, len(plain)), strict=True))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
             if is_confirmed:
                 self.journal.confirm(lesson.digest, lesson.user, lesson.label)
+
+
+def _corrections(predicted: HeldOut | None, n: int) -> list[int]:
+    """How a lesson has corrected, if it was scored among the same labels."""
+    found = [correction for _, correction in predictions(predicted or b"")]
+    return found if len(found) == n else [0] * n
 
 
 def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> Lesson:
@@ -436,7 +476,8 @@ def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> L
 def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, Path]:
     """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
     if store is not None:
-        return open_store(store, VERSION), home / "shared-counts"
+        counts = home / "shared-counts"
+        return open_store_or_later(store, VERSION, counts, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
 

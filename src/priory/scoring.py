@@ -13,9 +13,9 @@ from typing import Final, NamedTuple, Self
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
-from priory.bayes.counts import HeldOut, contrasts, predictions, stored
+from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, predictions, stored
 from priory.features import Features
-from priory.table import total
+from priory.table import is_known, total
 from priory.verdict import probability
 
 #: Log-odds that a line of not long ago must give a label so that the newest, too, gives it those, 3.4, at which nothing
@@ -64,9 +64,11 @@ def calibrations(counts: Counts, by_people: Sequence[int] | None = None) -> list
 
 
 def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
-    """Return the score of each contrast before calibration."""
+    """Return the score of each contrast before calibration, as far as anything is known of its label."""
     return [
         total(model.terms(features.buckets, features.offsets, counts, contrast))
+        if is_known(counts.totals, contrast)
+        else NO_SCORE
         for contrast in contrasts(counts.n_labels)
     ]
 

@@ -8,7 +8,7 @@ all else that a single message needs, is not used. The loops run without the GIL
 """
 
 from cpython.array cimport array, clone, resize
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -132,15 +132,29 @@ cpdef Py_ssize_t score_bin(double score, double limit, double width, Py_ssize_t 
 
 
 cpdef bint are_comparable(const int64_t[::1] totals, int64_t without=0) noexcept nogil:
-    """Tell whether every label has at least a tenth of the messages of any other, also with so many taken away.
+    """Tell whether the second most frequent label has a tenth of the messages of the first, with so many taken away.
 
     Who learns a folder of ham and then begins with the spam would otherwise count how badly a handful of spam predicts.
+    Further labels may be rare, or not be learned yet.
     """
     cdef Py_ssize_t i
-    cdef int64_t least = totals[0] if totals.shape[0] else 0, most = least
-    for i in range(1, totals.shape[0]):
-        least, most = min(least, totals[i]), max(most, totals[i])
-    return least > without and 10 * (least - without) >= most
+    cdef int64_t most = 0, second = 0
+    for i in range(totals.shape[0]):
+        second = max(second, min(most, totals[i]))
+        most = max(most, totals[i])
+    return second > without and 10 * (second - without) >= most
+
+
+cdef int64_t least_known = 10
+LEAST_KNOWN = least_known  # messages of a label from which on it is known, where there are more than two
+
+
+cpdef bint is_known(const int64_t[::1] totals, Py_ssize_t label) noexcept nogil:
+    """Tell whether so much of a label was learned that a score about it says something; of two labels it always does.
+
+    Of more, some may be rare or new, and should not keep the others from being scored.
+    """
+    return totals.shape[0] <= 2 or totals[label] >= least_known
 
 
 cdef int64_t n_counted(const int64_t[::1] totals) noexcept nogil:
@@ -253,10 +267,11 @@ cdef class Reading:
               const double[::1] lines, double certain, double limit, double width, double[::1] scores):
         """Count messages, (buckets, offsets), from `start` on, in their order; return the first that was not counted.
 
-        What is in turn is scored just before, if the totals are comparable then: its score in each contrast is the sum of
-        the `terms`, `scores` gets it, and `held_out` the bin of it as a short float. It ends at the first that would be
-        scored but is late, and after it has scored one to whose label some line, a slope and an intercept, does not give
-        log-odds of at least `certain`.
+        What is in turn is scored just before, if the totals are comparable then and its label is known: its score in each
+        contrast is the sum of the `terms`, `scores` gets it, and `held_out` the bin of it as a short float. About a label
+        that is not known it is minus infinity, which is not counted. It ends at the first that would be scored but is
+        late, and after it has scored one to whose label some line, a slope and an intercept, does not give log-odds of at
+        least `certain`.
         """
         cdef Py_ssize_t n_labels = totals.shape[0], n = len(messages), contrasts = held_out.shape[0], contrast, i, at
         cdef Py_ssize_t size, label, about, bins = held_out.shape[1]
@@ -281,7 +296,7 @@ cdef class Reading:
             label, size = labels[i], buckets.shape[0]
             fit_table(rows.shape[0], n_labels, buckets, label)
             fit_groups(offsets, self.groups, size)
-            is_scored = in_turn[i] and are_comparable(totals)
+            is_scored = in_turn[i] and is_known(totals, label) and are_comparable(totals)
             if is_scored and i >= late:
                 return i
             if size > len(terms):
@@ -290,6 +305,9 @@ cdef class Reading:
                 is_certain = True
                 for contrast in range(contrasts if is_scored else 0):
                     about, at = 1 if n_labels == 2 else contrast, i * contrasts + contrast
+                    if not is_known(totals, about):
+                        scores[at] = -INFINITY
+                        continue
                     self.fill(rows, totals, n_messages, logs.data.as_doubles, known, buckets, offsets, about, contrast,
                               1, terms.data.as_doubles)
                     scores[at] = sum_by_halves(terms.data.as_doubles, size)
@@ -299,7 +317,8 @@ cdef class Reading:
                 if is_certain:
                     for contrast in range(contrasts if is_scored else 0):
                         about, at = 1 if n_labels == 2 else contrast, i * contrasts + contrast
-                        held_out[contrast, score_bin(<float> scores[at], limit, width, bins), about == label] += 1
+                        if scores[at] > -INFINITY:
+                            held_out[contrast, score_bin(<float> scores[at], limit, width, bins), about == label] += 1
                     totals[label] += 1
                     n_messages += 1
                     count(rows, buckets, label)

@@ -79,6 +79,7 @@ class Verdict:
     expected_costs: Mapping[str, float]
     digest: str
     reason: str = ""  #: why nothing could be said, if so
+    unwanted: tuple[str, ...] = ()  #: the labels of mail that nobody wants, if they were named
 
     def __str__(self) -> str:
         """One line for a person: what is said, how probable it is, and the sum it comes from."""
@@ -100,6 +101,14 @@ class Verdict:
     def probabilities(self) -> dict[str, float]:
         """The probability of every label; they sum to one."""
         return {label: claim.probability for label, claim in self.claims.items()}
+
+    @property
+    def of_each(self) -> str:
+        """How probable each label is, the likeliest first; nothing with two labels, where one says it all."""
+        if len(self.claims) == 2:
+            return ""
+        likeliest = sorted(self.claims.values(), key=lambda claim: -claim.log_odds)
+        return ", ".join(f"{claim.label} {digits(claim.probability)}" for claim in likeliest)
 
     @property
     def prior(self) -> float:

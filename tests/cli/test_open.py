@@ -95,7 +95,7 @@ def test_somebody_else_at_the_address_is_not_taken_for_the_daemon(tmp_path: Path
     ("config", "later", "said"),
     [
         ("", "", 'the daemon shows no page: write [http] and listen = "127.0.0.1:7358" into'),
-        ("", f'[http]\nlisten = "127.0.0.1:{free_port()}"\n', "does it know of [http] yet? Send it SIGHUP"),
+        ("", '[http]\nlisten = "127.0.0.1:{port}"\n', "does it know of [http] yet? Send it SIGHUP"),
         ('[http]\nlisten = "127.0.0.1:0"\n', "", "is nothing that a browser can be told: name a host and a port"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_daemon_without_a_page_says_what_to_do(config: str, later: str, said: 
     (tmp_path / "page.lock").write_text("127.0.0.1:1")  # of one that has ended
     with serving(tmp_path, config):
         if later:
-            (tmp_path / "priory.toml").write_text(later)
+            (tmp_path / "priory.toml").write_text(later.format(port=free_port()))
         answer = priory("open", "--print", home=tmp_path)
     assert answer.returncode == 1
     assert said in answer.stderr.decode()

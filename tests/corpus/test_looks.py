@@ -13,7 +13,7 @@ import pytest
 from priory.corpus import CorpusError, looks, read
 
 FOREIGN = {
-    "a gzip file, not mail; unpack it first": gzip.compress(b"Subject: lunch?\n"),
+    "a gzip file, not mail; unpack it first": gzip.compress(b"Subject: lunch?\n", mtime=0),
     "a bzip2 file, not mail; unpack it first": bz2.compress(b"Subject: lunch?\n"),
     "an xz file, not mail; unpack it first": lzma.compress(b"Subject: lunch?\n"),
     "a 7z file, not mail; unpack it first": b"7z\xbc\xaf\x27\x1c\0\4",

@@ -41,7 +41,7 @@ def test_a_folder_that_only_holds_others_cannot_be_watched():
 
 
 def test_junk_is_not_watched_twice_and_trash_not_at_all():
-    with pytest.raises(MailboxError, match="'Junk' is Junk: watch and inbox must name other folders"):
+    with pytest.raises(MailboxError, match="'Junk' is Junk: inbox, watch and folders must name others"):
         found(Account("mail.example", "ann", watch=("Junk",)), listed("INBOX", "Junk"))
     with pytest.raises(MailboxError, match="'Bin' is where mail is thrown away"):
         found(Account("mail.example", "ann", watch=("Bin",)), listed("INBOX", "Junk", "Bin", Bin=b"\\Trash"))

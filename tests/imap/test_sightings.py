@@ -21,12 +21,17 @@ from priory.imap.sightings import (
     done,
     existing,
     looked,
+    meaning,
     rescued,
+    role_of,
+    target_of,
     unseen,
     unwatched,
 )
 
-ROLES = {"INBOX": INBOX, "Family": OTHER, "Junk": JUNK}
+NEWS = role_of("newsletter")
+ROLES = {"INBOX": INBOX, "Family": OTHER, "News": NEWS, "Junk": JUNK}
+FILING = {"News": NEWS, "Junk": JUNK}
 FOLDERS = [*ROLES, "Trash"]
 
 
@@ -63,8 +68,8 @@ class Server:
 class Priory:
     """What `rounds` does, with a server, a disk and a journal that are plain values, killed after so many steps."""
 
-    def __init__(self, server: Server, spam: set[bytes], *, has_move: bool) -> None:
-        self.server, self.spam, self.has_move = server, spam, has_move
+    def __init__(self, server: Server, belongs: dict[bytes, str], *, has_move: bool) -> None:
+        self.server, self.belongs, self.has_move = server, belongs, has_move
         self.disk: list[Change] = []  # what outlives it
         self.journal: dict[bytes, str] = {}
         self.unsure_of: set[bytes] = set()  # killed before it knew whether it had moved them
@@ -85,7 +90,7 @@ class Priory:
         try:
             self.go_through()
         except KilledError:
-            self.unsure_of |= {entry.digest for entry in State(self.disk).due() if entry.due == "move"}
+            self.unsure_of |= {entry.digest for entry in State(self.disk).due() if target_of(entry.due)}
 
     def go_through(self) -> None:
         state, server = State(self.disk), self.server
@@ -94,24 +99,28 @@ class Priory:
             for name, role in ROLES.items()
         ]
         self.note(state, unwatched(state, ROLES))
-        for look in (looks[-1], *looks[:-1]):
+        for look in (*looks[2:], *looks[:2]):
             self.note(state, looked(state, look))
             for uid in unseen(state, look):
                 digest = server.folders[look.folder][uid][0]
-                self.note(state, arrived(state, look.folder, [Arrival(uid, digest, digest in self.spam)], uid + 1))
+                self.note(state, arrived(state, look.folder, [Arrival(uid, digest, self.place_of(digest))], uid + 1))
         self.note(state, rescued(state))
         for entry in state.due():
-            if entry.due == "move":
+            if target_of(entry.due):
                 self.move(state, entry)
             else:
                 self.step()
                 self.journal[entry.digest] = entry.due
                 self.note(state, done(entry))
 
+    def place_of(self, digest: bytes) -> str:
+        return FILING[self.belongs[digest]] if digest in self.belongs else ""
+
     def move(self, state: State, entry: Entry) -> None:
         self.step()
-        if not state.is_in_junk(entry.digest):
-            self.server.put("Junk", entry.digest)
+        role = target_of(entry.due)
+        if not state.is_in(entry.digest, role):
+            self.server.put("Junk" if role == JUNK else "News", entry.digest)
         if not self.has_move:
             self.step()
         self.server.folders[entry.folder].pop(entry.uid)
@@ -148,10 +157,10 @@ class Person:
             self.server.folders[source][uid] = (digest, True)
         else:
             self.server.folders[source].pop(uid)
-        if source == "Junk":
+        if source in FILING:
             self.out_of_junk.add(digest)
-        if target == "Junk":
-            self.said[digest] = "spam"
+        if target in FILING:
+            self.said[digest] = meaning(FILING[target])
         elif target in ROLES and digest in self.out_of_junk:  # also if it was in Trash meanwhile
             self.said[digest] = "ham"
 
@@ -160,7 +169,8 @@ move = st.tuples(st.sampled_from(FOLDERS), st.sampled_from(FOLDERS), st.integers
 killed = st.integers(1, 12).map(lambda steps: ("killed after", steps))
 deed = st.one_of(
     st.just("deliver"),
-    st.just("deliver spam"),
+    st.just("deliver to Junk"),
+    st.just("deliver to News"),
     st.just("look"),
     killed,
     move,
@@ -169,15 +179,15 @@ deed = st.one_of(
 
 
 def lived(deeds: list, *, has_move: bool) -> tuple[Server, Priory, Person]:
-    server, spam = Server(), set()
-    person, priory = Person(server), Priory(server, spam, has_move=has_move)
+    server, belongs = Server(), {}
+    person, priory = Person(server), Priory(server, belongs, has_move=has_move)
     priory.go()
     for each in deeds:
         match each:
             case "deliver":
                 person.deliver()
-            case "deliver spam":
-                spam.add(person.deliver())
+            case "deliver to Junk" | "deliver to News":
+                belongs[person.deliver()] = each.removeprefix("deliver to ")
             case "look":
                 priory.go()
             case ("killed after", steps):
@@ -186,7 +196,7 @@ def lived(deeds: list, *, has_move: bool) -> tuple[Server, Priory, Person]:
                 server.renumber(folder)
             case (source, target, which, by_flag):
                 person.move(source, target, which, by_flag=by_flag)
-                if "Junk" in (source, target):
+                if FILING.keys() & {source, target}:
                     priory.go(which + 1)  # and is killed on the way, mostly
                     priory.go()  # otherwise a move there and back would not be seen
     for _ in range(4):
@@ -204,23 +214,23 @@ def test_the_last_that_a_person_said_is_what_was_learned(deeds):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.one_of(deed, st.sampled_from(FOLDERS[:3]).map(lambda folder: ("renumber", folder))), max_size=30))
+@given(st.lists(st.one_of(deed, st.sampled_from(list(ROLES)).map(lambda folder: ("renumber", folder))), max_size=30))
 def test_whatever_happens_no_message_is_lost_and_nothing_stays_undone(deeds):
     server, priory, person = lived(deeds, has_move=False)
     assert all(server.where(digest) for digest in person.every())
     assert not State(priory.disk).due()
 
 
-alone = st.sampled_from(["deliver", "deliver spam", "look"])
+alone = st.sampled_from(["deliver", "deliver to Junk", "deliver to News", "look"])
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.booleans(), st.lists(alone | killed, max_size=30))
-def test_new_spam_is_moved_and_teaches_nothing_however_often_priory_is_killed(has_move, deeds):
+def test_new_mail_is_moved_and_teaches_nothing_however_often_priory_is_killed(has_move, deeds):
     server, priory, _ = lived(deeds, has_move=has_move)
     assert priory.journal == {}
-    assert all(server.where(digest) == ["Junk"] for digest in priory.spam)
-    assert set(server.live("Junk").values()) == priory.spam
+    assert all(server.where(digest) == [folder] for digest, folder in priory.belongs.items())
+    assert sum(len(server.live(folder)) for folder in FILING) == len(priory.belongs)
 
 
 def seen(state: State, *looks: Look, **digests: dict[int, bytes]) -> State:
@@ -244,6 +254,18 @@ def test_what_is_in_junk_at_the_first_look_is_known_but_teaches_nothing_unless_a
     assert state.within("INBOX") == []
     state.apply(existing(state))
     assert [(entry.uid, entry.due) for entry in state.due()] == [(1, "spam"), (2, "spam")]
+
+
+def test_what_is_in_the_folder_of_another_label_at_the_first_look_is_taught_as_that():
+    state = seen(State(), look("News", 1), look("Junk"), News={1: b"a"}, Junk={})
+    state.apply(existing(state))
+    assert [entry.due for entry in state.due()] == ["label newsletter"]
+
+
+def test_what_a_person_moves_from_one_label_to_another_is_of_the_other():
+    state = seen(State(), look("News"), look("Junk", 1), look("INBOX"), News={}, Junk={1: b"a"}, INBOX={})
+    seen(state, look("News", 1), look("Junk"), look("INBOX"), News={1: b"a"}, Junk={}, INBOX={})
+    assert state.due() == [Entry("News", 1, b"a", "person", "label newsletter")]
 
 
 def test_a_first_look_that_was_cut_off_goes_on_as_one():

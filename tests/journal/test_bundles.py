@@ -1,20 +1,24 @@
 """Each lesson finds its features, whatever comes and goes, and forgotten ones are overwritten."""
 
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from journals import Open
 
 from priory.demo import Drawn
 from priory.features import VERSION, packed
-from priory.filter import Filter
 from priory.journal import Journal, JournalError, Lesson, open_file
 from priory.journal.sqlite.bundles import FULL, SMALL
 
-Open = Callable[[Path], Filter]
+
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
 
 #: Groups of lessons that are learned together, given by their sizes in bytes, and the lessons to forget after each.
 GROUPS = st.lists(

@@ -24,10 +24,12 @@ def teach(filter_: Filter, mail: list[Drawn]) -> None:
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "news")])
-def test_what_is_selected_is_what_a_page_would_say(tmp_path: Path, mail: list[Drawn], labels: tuple[str, ...]) -> None:
+def test_what_is_selected_is_what_a_page_would_say(
+    tmp_path: Path, mail: list[Drawn], opened: Open, labels: tuple[str, ...]
+) -> None:
     n = len(labels)
     costs = Costs(labels, tuple(tuple(10.0 * (i != j) for j in range(n)) for i in range(n)))
-    with Filter.open(tmp_path, Options(costs=costs, spec=Spec(bits=12))) as filter_:
+    with opened(tmp_path, Options(costs=costs, spec=Spec(bits=12))) as filter_:
         teach(filter_, mail[:240])
         every = filter_.lessons(most=1_000).lessons
         scored = {lesson.place: lesson.certainty for lesson in every if lesson.certainty is not None}

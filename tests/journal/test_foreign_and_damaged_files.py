@@ -13,6 +13,12 @@ from priory.journal import JournalError, open_file
 from priory.journal.sqlite.schema import FORMAT, OLDEST
 
 
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
+
 @pytest.fixture
 def whole(tmp_path: Path, mail: list[Drawn], opened: Open) -> bytes:
     """The bytes of a journal with many pages."""

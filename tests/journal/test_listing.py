@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import CountsOf, Open, open_journal
+from journals import CountsOf, Journals, Open
 
 from priory.autolearn import Autolearn
 from priory.demo import Drawn
@@ -80,18 +80,37 @@ def everything(journal: Journal) -> list[Entry]:
     return journal.listing.page(EVERYTHING, 1_000)
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=80, deadline=None)
 @given(st.lists(lessons, max_size=30), selections, st.integers(1, 9))
 def test_pages_are_the_selected_lessons_from_the_latest_on(
-    learned: list[Lesson], selection: Selection, most: int
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int
+) -> None:
+    assert_pages_are_the_selected_lessons(journals, learned, selection, most)
+
+
+@pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+@settings(max_examples=12, deadline=None)
+@given(st.lists(lessons, min_size=10, max_size=30), selections, st.integers(1, 9))
+def test_pages_are_so_on_a_server_too(
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int
+) -> None:
+    journals.give_back()
+    assert_pages_are_the_selected_lessons(journals, learned, selection, most)
+
+
+def assert_pages_are_the_selected_lessons(
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int
 ) -> None:
     with TemporaryDirectory() as home:
-        journal = open_journal(Path(home, "journal.sqlite"))
+        journal = journals.open(Path(home))
         model: dict[tuple[bytes, str], Lesson] = {}
-        for lesson in learned:
-            learn_anew(journal, lesson)
-            model.pop((lesson.digest, lesson.user), None)
-            model[lesson.digest, lesson.user] = lesson
+        with journal.writing():
+            for lesson in learned:
+                journal.forget(lesson.digest, lesson.user)
+                journal.learn(lesson)
+                model.pop((lesson.digest, lesson.user), None)
+                model[lesson.digest, lesson.user] = lesson
         latest = sorted(model.values(), key=lambda lesson: lesson.time)[::-1]
         expected = [lesson for lesson in latest if is_meant(lesson, selection)]
         found: list[Entry] = []
@@ -106,6 +125,7 @@ def test_pages_are_the_selected_lessons_from_the_latest_on(
         journal.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(lessons, min_size=5, max_size=30),
@@ -114,10 +134,10 @@ def test_pages_are_the_selected_lessons_from_the_latest_on(
     st.lists(st.lists(st.tuples(st.booleans(), lessons), max_size=3), max_size=30),
 )
 def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
-    learned: list[Lesson], selection: Selection, most: int, between: list[list[tuple[bool, Lesson]]]
+    journals: Journals, learned: list[Lesson], selection: Selection, most: int, between: list[list[tuple[bool, Lesson]]]
 ) -> None:
     with TemporaryDirectory() as home:
-        journal, other = (open_journal(Path(home, "journal.sqlite")) for _ in range(2))
+        journal, other = (journals.open(Path(home)) for _ in range(2))
         for lesson in learned:
             learn_anew(other, lesson)
         before, found, turns = everything(other), [], iter(between)
@@ -138,6 +158,7 @@ def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
         other.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 def test_nothing_is_held_open_between_pages(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     with opened(tmp_path) as reader, opened(tmp_path) as writer:
         list(writer.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:40]))
@@ -264,10 +285,10 @@ def test_who_is_killed_while_forgetting_can_go_on(
 
 
 def test_letters_of_people_are_left_to_them_and_automatic_lessons_may_come_again(
-    tmp_path: Path, mail: list[Drawn]
+    tmp_path: Path, mail: list[Drawn], opened: Open
 ) -> None:
     options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with Filter.open(tmp_path, options) as filter_:
+    with opened(tmp_path, options) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "inbox") for drawn in mail[:200]))
         filter_.learn(mail[300].raw, "ham", "by hand")
         assert filter_.autolearn(mail[301].raw, "ham") == "learned"
@@ -277,7 +298,7 @@ def test_letters_of_people_are_left_to_them_and_automatic_lessons_may_come_again
         assert filter_.stats().automatic == {"ham": 0, "spam": 0}
         assert [filter_.autolearn(mail[i].raw, "ham") for i in (300, 301)] == ["known", "learned"]
     without = replace(options, autolearn=None)
-    with Filter.open(tmp_path, without) as filter_:
+    with opened(tmp_path, without) as filter_:
         (lesson,) = filter_.lessons(Selection(automatic=True)).lessons
         assert (lesson.automatic, lesson.user, lesson.certainty) == (True, "", None)
 

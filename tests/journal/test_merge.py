@@ -1,22 +1,19 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from journals import CountsOf, Journals, Open
 
-from priory.bayes import Counts
 from priory.bayes.counts import stored
 from priory.decision import Costs
 from priory.demo import Drawn
-from priory.features import VERSION, Spec
+from priory.features import Spec
 from priory.filter import Filter, Options
-from priory.journal import Journal, JournalError, Lesson, open_file
+from priory.journal import Journal, JournalError, Lesson
 from priory.packing import pack
-
-Open = Callable[[Path], Filter]
-CountsOf = Callable[[Filter], Counts]
 
 #: Lessons about five messages: which, its label, and when it was learned.
 LESSONS = st.lists(
@@ -32,9 +29,8 @@ def lesson(which: int, label: str, time: float) -> Lesson:
     return Lesson(bytes([which]) * 32, label, pack(buckets, np.array([0, 3]), 12), scores, time=time)
 
 
-def journal_of(home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
-    home.mkdir(exist_ok=True)
-    journal = open_file(home / "journal.sqlite", VERSION, 12)
+def journal_of(journals: Journals, home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
+    journal = journals.open(home)
     with journal.writing():
         for each in lessons:
             journal.learn(lesson(*each))
@@ -48,18 +44,20 @@ def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes, bytes]:
     return lessons, *(part.tobytes() for part in (counts.table, counts.corrections, counts.totals, counts.held_out))
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=25, deadline=None)
-@given(journals=st.lists(LESSONS, min_size=3, max_size=3), order=st.permutations([0, 1, 2]))
+@given(learned=st.lists(LESSONS, min_size=3, max_size=3), order=st.permutations([0, 1, 2]))
 def test_journals_merge_to_the_same_in_whatever_order_and_none_of_it_twice(
-    journals: list[list[tuple[int, str, int]]],
+    learned: list[list[tuple[int, str, int]]],
     order: list[int],
     tmp_path_factory: pytest.TempPathFactory,
     opened: Open,
+    journals: Journals,
 ) -> None:
     folder = tmp_path_factory.mktemp("merge")
-    others = [journal_of(folder / str(i), lessons) for i, lessons in enumerate(journals)]
+    others = [journal_of(journals, folder / str(i), lessons) for i, lessons in enumerate(learned)]
     latest: dict[int, tuple[int, str]] = {}
-    for which, label, time in (each for lessons in journals for each in lessons):
+    for which, label, time in (each for lessons in learned for each in lessons):
         latest[which] = max(latest.get(which, (-1, "")), (time, label))
 
     with opened(folder / "one") as one, opened(folder / "two") as two, opened(folder / "union") as union:
@@ -67,7 +65,9 @@ def test_journals_merge_to_the_same_in_whatever_order_and_none_of_it_twice(
             one.merge(others[i])
         for i in order:
             two.merge(others[i])
-        journal_of(folder / "union", [(which, label, time) for which, (time, label) in latest.items()]).close()
+        journal_of(
+            journals, folder / "union", [(which, label, time) for which, (time, label) in latest.items()]
+        ).close()
         merged = state(one)
         assert merged == state(two) == state(union)
 
@@ -130,8 +130,9 @@ def test_a_journal_merges_with_itself_to_itself(tmp_path: Path, mail: list[Drawn
         assert state(filter_) == before
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 def test_a_journal_with_other_buckets_is_refused(tmp_path: Path, opened: Open) -> None:
-    with opened(tmp_path / "a") as one, Filter.open(tmp_path / "b", Options(spec=Spec(bits=10))) as two:
+    with opened(tmp_path / "a") as one, opened(tmp_path / "b", Options(spec=Spec(bits=10))) as two:
         with pytest.raises(JournalError) as caught:
             one.merge(two.journal)
         assert str(caught.value) == f"{two.journal.name} has 2^10 buckets and {one.journal.name} 2^12."
@@ -141,7 +142,7 @@ def test_a_journal_with_an_unknown_label_is_refused_and_nothing_is_learned(
     tmp_path: Path, mail: list[Drawn], opened: Open
 ) -> None:
     three = Options(Costs(("ham", "spam", "newsletter"), ((0, 9, 9), (9, 0, 9), (9, 9, 0))), Spec(bits=12))
-    with opened(tmp_path / "a") as one, Filter.open(tmp_path / "b", three) as two:
+    with opened(tmp_path / "a") as one, opened(tmp_path / "b", three) as two:
         two.learn(mail[0].raw, "ham")
         two.learn(mail[1].raw, "newsletter")
         with pytest.raises(JournalError) as caught:

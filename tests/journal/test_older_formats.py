@@ -15,6 +15,13 @@ from priory.features import VERSION, packed
 from priory.journal import JournalError, Lesson, open_file_to_read
 from priory.journal.sqlite import schema
 
+
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
+
 FORMAT_3 = """
 CREATE TABLE journal (id TEXT NOT NULL, features_version INTEGER NOT NULL, bits INTEGER NOT NULL,
   change INTEGER NOT NULL, settled INTEGER NOT NULL, labels TEXT NOT NULL, snapshot TEXT NOT NULL);

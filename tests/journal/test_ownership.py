@@ -5,6 +5,13 @@ import pytest
 
 from priory.filter import Filter
 
+
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
+
 NOBODY = 65534
 
 

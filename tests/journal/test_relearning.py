@@ -41,9 +41,9 @@ def test_without_the_message_is_as_with_it(tmp_path: Path, mail: list[Drawn], op
         assert [bytes(part) for part in counts_of(one).parts] == counted
 
 
-def test_only_what_a_person_has_taught_is_turned_round(tmp_path: Path, mail: list[Drawn]) -> None:
+def test_only_what_a_person_has_taught_is_turned_round(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with Filter.open(tmp_path, options) as filter_:
+    with opened(tmp_path, options) as filter_:
         teach(filter_, mail[:200], "ann")
         assert filter_.autolearn(mail[301].raw, "ham") == "learned"
         (automatic,) = filter_.lessons(Selection(automatic=True)).lessons
@@ -57,9 +57,9 @@ def test_only_what_a_person_has_taught_is_turned_round(tmp_path: Path, mail: lis
         assert list(filter_.journal.lessons()) == before
 
 
-def test_a_letter_that_was_turned_round_stays_left_to_people(tmp_path: Path, mail: list[Drawn]) -> None:
+def test_a_letter_that_was_turned_round_stays_left_to_people(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with Filter.open(tmp_path, options) as filter_:
+    with opened(tmp_path, options) as filter_:
         teach(filter_, mail[:200])
         peoples = sorted(filter_.journal.automatic.ends_of_peoples())
         filter_.relearn(digest(mail[0]), OTHER[mail[0].label])

@@ -13,6 +13,12 @@ from priory.demo import Drawn
 from priory.journal import JournalError
 
 
+@pytest.fixture(scope="session")
+def kind() -> str:
+    """These are about SQLite's files."""
+    return "sqlite"
+
+
 def test_a_home_that_cannot_be_read_is_named(open_folder: Path, unprivileged: Unprivileged, opened: Open) -> None:
     open_journal(open_folder / "journal.sqlite").close()
     (open_folder / "journal.sqlite").chmod(0)

@@ -1,5 +1,5 @@
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from journals import CountsOf, Journals, Open
 
 from priory.bayes import Counts
 from priory.decision import Costs
@@ -28,9 +29,6 @@ ACTS = st.one_of(
     st.tuples(st.just("reopen")),
     st.tuples(st.just("other")),
 )
-
-Open = Callable[[Path], Filter]
-CountsOf = Callable[[Filter], Counts]
 
 
 def same(one: Counts, two: Counts) -> bool:
@@ -58,12 +56,29 @@ def act(filter_: Filter, acted: tuple, lessons: dict[int, str]) -> None:
         filter_._memory.view.save()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=40, deadline=None)
 @given(acts=st.lists(ACTS, max_size=25))
 def test_whatever_was_learned_and_forgotten_the_counts_are_those_of_the_lessons_left(
-    acts: list[tuple], tmp_path_factory: pytest.TempPathFactory, opened: Open, counts_of: CountsOf
+    acts: list[tuple], tmp_path_factory: pytest.TempPathFactory, opened: Open, journals: Journals, counts_of: CountsOf
 ) -> None:
-    home = tmp_path_factory.mktemp("acts")
+    assert_counts_are_those_of_the_lessons(acts, tmp_path_factory.mktemp("acts"), opened, journals, counts_of)
+
+
+@pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+@settings(max_examples=6, deadline=None)
+@given(acts=st.lists(ACTS, min_size=5, max_size=25))
+def test_they_are_so_on_a_server_too(
+    acts: list[tuple], tmp_path_factory: pytest.TempPathFactory, opened: Open, journals: Journals, counts_of: CountsOf
+) -> None:
+    journals.give_back()
+    assert_counts_are_those_of_the_lessons(acts, tmp_path_factory.mktemp("acts"), opened, journals, counts_of)
+
+
+def assert_counts_are_those_of_the_lessons(
+    acts: list[tuple], folder: Path, opened: Open, journals: Journals, counts_of: CountsOf
+) -> None:
+    home = folder / "acts"
     filters = [opened(home), opened(home)]
     lessons: dict[int, str] = {}
     for acted in acts:
@@ -76,16 +91,16 @@ def test_whatever_was_learned_and_forgotten_the_counts_are_those_of_the_lessons_
     incremental = [counts_of(filter_).copy() for filter_ in filters]
     assert same(*incremental)
 
-    with opened(tmp_path_factory.mktemp("fresh")) as fresh:
+    with opened(folder / "fresh") as fresh:
         for i, label in lessons.items():
             fresh.learn(MAIL[i], label)
         assert np.array_equal(incremental[0].table, counts_of(fresh).table)
         assert np.array_equal(incremental[0].totals, counts_of(fresh).totals)
 
     filters[0]._memory.view.save()
-    snapshot = (home / "counts").read_bytes()
+    snapshot = (home / journals.counts).read_bytes()
     assert same(rebuilt(filters[1]), incremental[0])
-    assert (home / "counts").read_bytes() == snapshot
+    assert (home / journals.counts).read_bytes() == snapshot
     for filter_ in filters:
         filter_.close()
 
@@ -170,22 +185,22 @@ def test_counts_are_not_those_of_a_change_another_made_in_between(
 
 
 @pytest.fixture
-def taught(tmp_path: Path, mail: list[Drawn], opened: Open) -> Path:
+def taught(tmp_path: Path, mail: list[Drawn], opened: Open, journals: Journals) -> Path:
     """A home with a journal and its snapshot."""
     home = tmp_path / "taught"
     with opened(home) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:SNAPSHOT_EVERY]))
-    assert (home / "counts").exists()
+    assert (home / journals.counts).exists()
     return home
 
 
-def damaged_snapshots(home: Path, mail: list[Drawn], opened: Open) -> dict[str, bytes | None]:
-    counts = (home / "counts").read_bytes()
+def damaged_snapshots(home: Path, counts_file: str, mail: list[Drawn], opened: Open) -> dict[str, bytes | None]:
+    counts = (home / counts_file).read_bytes()
     other = home.with_name("other")
     with opened(other) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:SNAPSHOT_EVERY]))
     turned = home.with_name("turned")
-    with Filter.open(turned, Options(Costs(("spam", "ham"), ((0, 100), (10, 0))), Spec(bits=12))) as filter_:
+    with opened(turned, Options(Costs(("spam", "ham"), ((0, 100), (10, 0))), Spec(bits=12))) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:SNAPSHOT_EVERY]))
     return {
         "missing": None,
@@ -198,27 +213,27 @@ def damaged_snapshots(home: Path, mail: list[Drawn], opened: Open) -> dict[str, 
         "garbage after the magic": counts[:16] + np.random.default_rng(1).bytes(len(counts) - 16),
         "a list in the head": (counts[:16] + b"[1, 2]").ljust(4096, b"\0") + counts[4096:],
         "a head without end": counts[:16].ljust(4096, b"[") + counts[4096:],
-        "of another journal": (other / "counts").read_bytes(),
-        "with the labels turned": (turned / "counts").read_bytes(),
+        "of another journal": (other / counts_file).read_bytes(),
+        "with the labels turned": (turned / counts_file).read_bytes(),
         "of another version": counts[:14] + b"9" + counts[15:],
     }
 
 
 def test_a_snapshot_that_does_not_fit_is_ignored_and_replaced(
-    taught: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+    taught: Path, mail: list[Drawn], opened: Open, journals: Journals, counts_of: CountsOf
 ) -> None:
-    right = (taught / "counts").read_bytes()
+    right = (taught / journals.counts).read_bytes()
     with opened(taught) as filter_:
         expected = counts_of(filter_).copy()
-    for case, data in damaged_snapshots(taught, mail, opened).items():
-        (taught / "counts").unlink(missing_ok=True)
+    for case, data in damaged_snapshots(taught, journals.counts, mail, opened).items():
+        (taught / journals.counts).unlink(missing_ok=True)
         if data is not None:
-            (taught / "counts").write_bytes(data)
+            (taught / journals.counts).write_bytes(data)
         with opened(taught) as filter_:
             assert same(counts_of(filter_), expected), case
             filter_.learn(mail[-1].raw, "ham")
             filter_.forget(mail[-1].raw)
-        assert (taught / "counts").stat().st_size == len(right), case
+        assert (taught / journals.counts).stat().st_size == len(right), case
         with opened(taught) as filter_:
             assert filter_._memory.view.change < 0
             assert same(counts_of(filter_).copy(), expected), case
@@ -226,21 +241,22 @@ def test_a_snapshot_that_does_not_fit_is_ignored_and_replaced(
 
 
 def test_a_table_that_has_lost_counts_is_found_out_when_a_lesson_is_taken_back(
-    taught: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+    taught: Path, mail: list[Drawn], opened: Open, journals: Journals, counts_of: CountsOf
 ) -> None:
-    data = (taught / "counts").read_bytes()
+    data = (taught / journals.counts).read_bytes()
     table_bytes = 4 * 2 << 12
-    (taught / "counts").write_bytes(data[:-table_bytes] + bytes(table_bytes))
+    (taught / journals.counts).write_bytes(data[:-table_bytes] + bytes(table_bytes))
     with opened(taught) as filter_:
         with pytest.raises(JournalError) as caught:
             filter_.forget(mail[0].raw)
-        assert str(caught.value).startswith(f"{taught / 'counts'} does not fit its journal (")
+        assert str(caught.value).startswith(f"{taught / journals.counts} does not fit its journal (")
         assert str(caught.value).endswith("were never counted): rebuild it.")
         filter_.rebuild()
         assert filter_.forget(mail[0].raw) == mail[0].label
         assert same(counts_of(filter_).copy(), rebuilt(filter_))
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 def test_a_journal_restored_from_a_backup_does_not_believe_newer_counts(
     tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
 ) -> None:
@@ -278,36 +294,36 @@ def test_two_savers_leave_a_snapshot_that_fits(
         counts = counts_of(filter_).copy()
         assert filter_._memory.view._saved_change == 2
         assert same(counts, rebuilt(filter_))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["counts", "journal.sqlite"]
+    assert not [path for path in tmp_path.iterdir() if path.suffix == ".new"]
 
 
 def test_a_reader_leaves_no_snapshot_and_a_writer_does_so_only_when_it_is_due(
-    tmp_path: Path, mail: list[Drawn], opened: Open
+    tmp_path: Path, mail: list[Drawn], opened: Open, journals: Journals
 ) -> None:
     with opened(tmp_path) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[: SNAPSHOT_EVERY - 1]))
-    assert not (tmp_path / "counts").exists()
+    assert not (tmp_path / journals.counts).exists()
     with opened(tmp_path) as filter_:
         filter_.learn(mail[SNAPSHOT_EVERY].raw, "ham")
-    assert (tmp_path / "counts").exists()
-    (tmp_path / "counts").unlink()
+    assert (tmp_path / journals.counts).exists()
+    (tmp_path / journals.counts).unlink()
     with opened(tmp_path) as filter_:
         filter_.check(mail[0].raw)
-    assert not (tmp_path / "counts").exists()
+    assert not (tmp_path / journals.counts).exists()
 
 
 def test_a_label_the_configuration_does_not_name_is_an_error_that_says_so(
-    tmp_path: Path, mail: list[Drawn], opened: Open
+    tmp_path: Path, mail: list[Drawn], opened: Open, journals: Journals
 ) -> None:
     three = Options(Costs(("ham", "spam", "newsletter"), ((0, 9, 9), (9, 0, 9), (9, 9, 0))), Spec(bits=12))
-    with Filter.open(tmp_path, three) as filter_:
+    with opened(tmp_path, three) as filter_:
         filter_.learn(mail[0].raw, "newsletter")
     with opened(tmp_path) as filter_:
         for _ in range(2):
             with pytest.raises(JournalError) as caught:
                 filter_.check(mail[0].raw)
             assert str(caught.value) == (
-                f"{tmp_path / 'journal.sqlite'} holds lessons labelled 'newsletter', which the configuration does not "
+                f"{journals.name(tmp_path)} holds lessons labelled 'newsletter', which the configuration does not "
                 "name (it has ham, spam): add the label to it."
             )
 
@@ -320,38 +336,43 @@ def test_a_label_can_be_added_to_a_filter_that_has_learned(
         for drawn in mail[:30]:
             filter_.learn(drawn.raw, drawn.label)
         assert any(counts_of(filter_).held_out.tobytes())
-    with Filter.open(tmp_path, three) as filter_:
+    with opened(tmp_path, three) as filter_:
         assert sum(filter_.check(mail[40].raw).probabilities.values()) == pytest.approx(1)
         filter_.learn(mail[40].raw, "newsletter")
         filter_.learn(mail[41].raw, "newsletter")
         assert filter_.forget(mail[0].raw) == mail[0].label
         assert same(counts_of(filter_).copy(), rebuilt(filter_))
-    with Filter.open(tmp_path, three) as filter_:
+    with opened(tmp_path, three) as filter_:
         filter_.forget(mail[40].raw)
         filter_.forget(mail[41].raw)
     with opened(tmp_path) as filter_:
         assert same(counts_of(filter_).copy(), rebuilt(filter_))
 
 
-def test_a_tally_that_does_not_match_the_lessons_is_damage(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+def test_a_tally_that_does_not_match_the_lessons_is_damage(
+    tmp_path: Path, mail: list[Drawn], opened: Open, journals: Journals
+) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db._db.execute("UPDATE tally SET n = 7")
+        filter_.journal._db.rows("UPDATE tally SET n = 7")
         for attempt in (lambda: filter_.learn(mail[1].raw, "spam"), filter_.rebuild):
             with pytest.raises(JournalError) as caught:
                 attempt()
             assert str(caught.value) == (
-                f"{tmp_path / 'journal.sqlite'} is damaged: its tally and its lessons differ. Restore it from a backup."
+                f"{journals.name(tmp_path)} is damaged: its tally and its lessons differ. Restore it from a backup."
             )
 
 
-@pytest.mark.parametrize("column", ["bundles SET features", "lessons SET held_out"])
-def test_a_lesson_that_cannot_be_read_is_damage(tmp_path: Path, mail: list[Drawn], opened: Open, column: str) -> None:
+@pytest.mark.parametrize("column", ["features", "held_out"])
+def test_a_lesson_that_cannot_be_read_is_damage(
+    tmp_path: Path, mail: list[Drawn], opened: Open, journals: Journals, column: str
+) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db._db.execute(f"UPDATE {column} = x'ff'")
+        table = "bundles" if column == "features" and journals.store(tmp_path) is None else "lessons"
+        filter_.journal._db.rows(f"UPDATE {table} SET {column} = ?", b"\xff")
         with pytest.raises(JournalError) as caught:
             filter_.forget(mail[0].raw)
         assert str(caught.value) == (
-            f"{tmp_path / 'journal.sqlite'} is damaged: a lesson cannot be read. Restore it from a backup."
+            f"{journals.name(tmp_path)} is damaged: a lesson cannot be read. Restore it from a backup."
         )

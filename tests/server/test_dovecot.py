@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 import needed
+from five_labels import CONFIG, teach
 from priory.features import VERSION
 from priory.filter import Filter
 from priory.journal import open_file_to_read
+from priory.server.tokens import issue
 from real_daemon import PATIENCE_S, serving, wait_until
 from real_dovecot import RECIPES, dovecot
 from real_postfix import free_port, postfix
@@ -81,6 +83,53 @@ def test_mail_is_learned_by_moving_it(home: Path, tmp_path: Path):
         assert "Error" not in store.log
     with Filter.open(home) as filter_:
         filter_.rebuild()
+
+
+_NEWSLETTER = """
+plugin {{
+  imapsieve_mailbox3_name = Newsletter
+  imapsieve_mailbox3_causes = COPY
+  imapsieve_mailbox3_before = file:{recipes}/learn-label.sieve
+}}
+"""
+
+
+def test_mail_is_learned_as_the_label_that_a_folder_has_the_name_of(tmp_path: Path):
+    needed.program("curl")
+    home, http = tmp_path / "home", tmp_path / "http.sock"
+    teach(home)
+    recipes = tmp_path / "dovecot" / "recipes"
+    more = _NEWSLETTER.format(recipes=recipes)
+    with (
+        serving(home, f'{CONFIG}[http]\nlisten = "{http}"\n'),
+        dovecot(tmp_path / "dovecot", tmp_path / "unused", more=more) as store,
+    ):
+        http.chmod(0o666)
+        script = recipes / "priory-learn-label"
+        script.write_text(script.read_text().replace("/run/priory/http.sock", str(http)))
+        (recipes / "token").write_text(f"Authorization: Bearer {issue(home, 'learn')}\n")
+        (recipes / "token").chmod(0o644)
+        store.deliver(message(0), "bob")
+        with store.mailboxes("bob") as folders:
+            folders.connection.create("Newsletter")
+            folders.move(f"{SUBJECT} 0", "INBOX", "Newsletter")
+        wait_until(lambda: learned(home), lambda: store.log)
+        assert learned(home) == [("newsletter", "bob")]
+        assert "Error" not in store.log
+
+
+def test_what_is_delivered_goes_to_the_folder_of_its_label(tmp_path: Path):
+    places = {"Newsletter": "newsletter", "Phishing": "phishing", "Junk": "spam", "INBOX": "ham"}
+    recipes = tmp_path / "dovecot" / "recipes"
+    with dovecot(tmp_path / "dovecot", tmp_path / "unused") as store:
+        (recipes / "file-spam.sieve").write_text((recipes / "file-labels.sieve").read_text())
+        for number, label in enumerate(places.values()):
+            flag = "YES" if label in {"spam", "phishing"} else "NO"
+            marks = f"X-Priory-Verdict: {label}; {label}=0.9900\r\nX-Spam-Flag: {flag}\r\n"
+            store.deliver(marks.encode() + message(number), "bob")
+        with store.mailboxes("bob") as folders:
+            for number, folder in enumerate(places):
+                assert folders.subjects(folder) == [f"{SUBJECT} {number}"]
 
 
 @pytest.mark.parametrize(

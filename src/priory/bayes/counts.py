@@ -30,6 +30,9 @@ N_BINS: Final = round(2 * SCORE_LIMIT / BIN_WIDTH)
 HeldOut: TypeAlias = bytes
 _PREDICTION: Final = Struct("<fb")
 PREDICTION_BYTES: Final = _PREDICTION.size
+#: The score about a label of which next to nothing was known when a message was scored. It is not counted.
+NO_SCORE: Final = float("-inf")
+NO_PREDICTION: Final = _PREDICTION.pack(NO_SCORE, 0)
 _HUGE_BYTES: Final = 1 << 22  # from here on memory is asked for in large pages: most counts are on a page of their own
 
 
@@ -196,7 +199,8 @@ class Counts(NamedTuple):
         self.totals[label] += sign
         about = contrasts(len(self.totals))
         for i, (score, _) in enumerate(predicted):
-            self.held_out[i, bin_of(score), int(about[i] == label)] += sign
+            if score > NO_SCORE:
+                self.held_out[i, bin_of(score), int(about[i] == label)] += sign
 
 
 def _corrections(predicted: list[tuple[float, int]]) -> "array[int] | None":

@@ -70,11 +70,13 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
     from priory.config.serving import MOST  # noqa: PLC0415
     from priory.decision import thresholds  # noqa: PLC0415
     from priory.features import KINDS  # noqa: PLC0415
+    from priory.points import unwanted_labels  # noqa: PLC0415
     from priory.server.actions import begins  # noqa: PLC0415
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
     return {
         "labels": options.labels,
+        "unwanted": unwanted_labels(options.labels, options.unwanted),
         "costs": costs.as_configured(),
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
@@ -89,7 +91,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
             "listen": serving.milter,
             "reject": policy.reject,
             "quarantine": policy.quarantine,
-            "thresholds": begins(policy, costs),
+            "thresholds": begins(policy, costs, options.unwanted),
             "check_authenticated": policy.checks_authenticated,
         },
         "http": {"listen": serving.http, "rate": serving.rate, "url": serving.url},
@@ -138,8 +140,10 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         if milter[key] is not None
     ]
     mail = "mail of all" if milter["check_authenticated"] else "mail of all but who has logged in"
+    done = f"{' and '.join(now['unwanted'])} is {', or '.join(['marked', *actions])}"
     return {
-        "labels": ", ".join(now["labels"]),
+        "labels": ", ".join(now["labels"])
+        + (f"; unwanted: {', '.join(now['unwanted'])}" if len(now["labels"]) > 2 else ""),
         "costs": ", ".join([*mistakes, f"unsure {costs['unsure']:g}"]),
         "so it says": steps(now["thresholds"]) or "whatever has the least expected cost",
         "features": f"all but {', '.join(off)}" if off else "all",
@@ -152,9 +156,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, {serve['max_bytes']:,} bytes of "
         f"a message, {serve['timeout']} s for a client",
         "spamd": f"on {', '.join(now['spamd']['listen'])}",
-        "milter": f"on {', '.join(milter['listen'])}; {mail}; spam is {', or '.join(['marked', *actions])}"
-        if milter["listen"]
-        else "off",
+        "milter": f"on {', '.join(milter['listen'])}; {mail}; {done}" if milter["listen"] else "off",
         "http": f"on {', '.join(now['http']['listen'])}; {now['http']['rate']} requests a second for each token"
         + (f"; people find it as {now['http']['url']}" if now["http"]["url"] else "")
         if now["http"]["listen"]
@@ -164,7 +166,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
 
 
 def _where(action: str, thresholds: dict[str, float] | None) -> str:
-    """When spam is not only marked: beyond a probability, if that is all it depends on."""
+    """When unwanted mail is not only marked: beyond a probability, if that is all it depends on."""
     from priory.verdict import digits  # noqa: PLC0415
 
     if thresholds is None:
@@ -173,6 +175,8 @@ def _where(action: str, thresholds: dict[str, float] | None) -> str:
 
 
 def _mailbox_in_words(now: dict[str, Any]) -> str:
-    folders = ", ".join([now["inbox"], now["junk"] or "what the server says is Junk", *now["watch"]])
-    moves = "new spam is moved" if now["move"] else "nothing is moved"
+    of_labels = [f"{folder} for {label}" for label, folder in now["folders"].items()]
+    folders = ", ".join([now["inbox"], now["junk"] or "what the server says is Junk", *of_labels, *now["watch"]])
+    moves = "new mail that belongs there is moved" if of_labels else "new spam is moved"
+    moves = moves if now["move"] else "nothing is moved"
     return f"{now['user']} at {now['host']}:{now['port']}, tls {now['tls']}; watches {folders}; {moves}"

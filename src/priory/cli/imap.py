@@ -21,15 +21,19 @@ class _Stopped(BaseException):
 def imap(
     once: Annotated[bool, typer.Option("--once", help="Look once, do what follows, and end: for cron.")] = False,
     teach_existing: Annotated[
-        bool, typer.Option("--teach-existing", help="Teach as spam what was in Junk before the first look.")
+        bool,
+        typer.Option(
+            "--teach-existing",
+            help="Teach as spam what was in Junk before the first look, and so for the folders of other labels.",
+        ),
     ] = False,
     home: Home = HOME,
 ) -> None:
     """Learn from what you move in a mailbox on another server, and move new spam to Junk if you want that.
 
     What you move to Junk is learned as spam; what you move from there to the inbox, as ham; what you throw away teaches
-    nothing. `[imap]` in `priory.toml` names the mailbox. Runs in the foreground; logs to standard error. SIGTERM and
-    Ctrl-C end it.
+    nothing. Other labels can have folders, too. `[imap]` in `priory.toml` names the mailbox. Runs in the foreground;
+    logs to standard error. SIGTERM and Ctrl-C end it.
 
     **Examples**
 

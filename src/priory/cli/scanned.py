@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from priory.corpus.places import folder_of, lies_in_junk
 from priory.marking import mark_of
 from priory.message import Message, parse
-from priory.points import rating_of, spam_label
+from priory.points import is_unwanted, unwanted_log_odds
+from priory.verdict import probability
 
 if TYPE_CHECKING:
     from priory.corpus import Labelled
@@ -65,7 +66,7 @@ def told_of(junk: str, verdict: "Verdict", message: "Labelled") -> str:
         "source": message.source,
         "folder": folder,
         "label": verdict.label,
-        "probability": verdict.claims[spam_label(verdict.claims)].probability,
+        "probability": probability(unwanted_log_odds(verdict)),
         "was": was,
         "change": change,
         "date": _date(read),
@@ -77,7 +78,7 @@ def told_of(junk: str, verdict: "Verdict", message: "Labelled") -> str:
 
 
 def _change(verdict: "Verdict", was: str, *, in_junk: bool) -> str:
-    is_spam = rating_of(verdict).is_spam
+    is_spam = is_unwanted(verdict)
     if is_spam and not in_junk:
         return TO_JUNK
     if in_junk and not is_spam:
@@ -94,8 +95,7 @@ def _date(message: Message) -> str:
 
 def _main_reason(verdict: "Verdict") -> str:
     """Return the weightiest evidence for what is said, of what says something to a person."""
-    spam = spam_label(verdict.claims)
-    claim = verdict.claims[spam]
+    claim = verdict.claims[verdict.about]
     sign = 1 if claim.log_odds > 0 else -1
     for each in claim.list_evidence(50):
         if each.term * sign > 0:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from priory.autolearn import is_ready
 from priory.explanation import added_up
+from priory.points import is_unwanted
 from priory.verdict import digits, printable, steps
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 FOR: Final = "#c0392b"
 AGAINST: Final = "#1e8449"
-_COLOURS: Final = {"spam": "bold white on #c0392b", "ham": "bold white on #1e8449"}
+_UNWANTED, _WANTED, _UNSURE = "bold white on #c0392b", "bold white on #1e8449", "bold black on #f1c40f"
 _SHADES_FOR: Final = ("", "#ffffff on #5a2420", "#ffffff on #842c24", "#ffffff on #b93c2f")
 _SHADES_AGAINST: Final = ("", "#ffffff on #1d4a2e", "#ffffff on #1f6b3d", "#ffffff on #1e8449")
 _MOST_LINES: Final = 24
@@ -53,7 +54,8 @@ def show(explanation: "Explanation", console: Console | None = None) -> None:
 
 
 def _headline(verdict: "Verdict") -> Text:
-    style = _COLOURS.get(verdict.label, "bold black on #f1c40f")
+    is_said = verdict.label in verdict.claims
+    style = (_UNWANTED if is_unwanted(verdict) else _WANTED) if is_said else _UNSURE
     return Text.assemble(
         (f" {verdict.label} ", style), "  ", (f"{verdict.about} with probability {digits(verdict.probability)}", "bold")
     )
@@ -64,7 +66,7 @@ def _costs(verdict: "Verdict") -> Text:
     line = Text(f"expected cost of saying  {costs}", "dim")
     if verdict.steps:
         line.append(f"   ({verdict.steps})")
-    return line
+    return Text(f"probability of  {verdict.of_each}\n", "dim").append_text(line) if verdict.of_each else line
 
 
 def _sums(explanation: "Explanation") -> Columns:

@@ -62,7 +62,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
         print(_summary(done, stopped, seconds, home))  # noqa: T201
     if broken:
         raise broken
-    if not (done["learned"] or done["relearned"] or done["known"] or stopped):
+    if not (done["learned"] or done["relearned"] or done["known"] or done.get("kept") or stopped):
         raise Problem(f"no messages in {index or shown(what[1:] if what else [])}")
     if stopped:
         raise typer.Exit(130)
@@ -156,10 +156,12 @@ def _interruptible() -> Iterator[list[int]]:
 
 
 def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:
-    n = done["learned"] + done["relearned"] + done["known"]
+    kept = done.get("kept", 0)
+    n = done["learned"] + done["relearned"] + done["known"] + kept
     parts = [f"learned {done['learned']:,}"]
     parts += [f"turned round {done['relearned']:,}"] if done["relearned"] else []
     parts += [f"known already {done['known']:,}"] if done["known"] else []
+    parts += [f"kept {kept:,} until the journal can be reached"] if kept else []
     parts += [f"passed over {done['not mail']:,} that are no mail"] if done["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
     return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"

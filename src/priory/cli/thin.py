@@ -146,10 +146,11 @@ def _left(end: float) -> float:
 def _line(fields: list[str], headers: bytes, path: str) -> str | None:
     """Return what `check` prints for a message that has these headers, None if it would print more."""
     verdict, _, rest = headers.decode("latin-1").partition("\n")
-    label, _, about = verdict.strip().removeprefix("X-Priory-Verdict: ").partition("; ")
-    if "Labels: 2" not in fields or not about or "\nX-Priory-Reason: " in rest:  # then there is more to be told
+    label, _, said = verdict.strip().removeprefix("X-Priory-Verdict: ").partition("; ")
+    if not said or "\nX-Priory-Reason: " in rest:  # then there is more to be told
         return None
-    return line(label, about.partition("=")[2], "", path)
+    about, _, probability = said.partition("=")
+    return line(label, probability, "" if "Labels: 2" in fields else about, path)
 
 
 def line(label: str, probability: str, about: str, source: str) -> str:

@@ -3,6 +3,7 @@
 A home may hold a `priory.toml`:
 
     labels = ["ham", "spam"]
+    unwanted = ["spam"]
 
     [costs]                    # what a mistake costs: what is said = { what is true = cost }
     spam = { ham = 100 }

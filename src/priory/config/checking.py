@@ -15,7 +15,7 @@ from priory.server.options import Serving
 Thing = TypeVar("Thing")
 #: What is judged by another key, so that nothing can be said about it where that is wrong.
 _JUDGED_BY: Final[dict[tuple[str, ...], tuple[tuple[str, ...], ...]]] = {
-    ("labels",): (("costs",), ("milter", "reject"), ("milter", "quarantine"))
+    ("labels",): (("unwanted",), ("costs",), ("milter", "reject"), ("milter", "quarantine"), ("imap", "folders"))
 }
 
 

@@ -11,7 +11,7 @@ from priory.features.patterns import compiled
 from priory.filter import Options
 from priory.journal import Journal, JournalError, may_write, open_file_to_read
 from priory.memory import refuse_another_order
-from priory.points import spam_label
+from priory.points import spam_label, unwanted_labels
 from priory.server.listeners import LONGEST_PATH, answers, obstacle
 from priory.server.options import Serving, is_local
 
@@ -27,7 +27,7 @@ def doubts(options: Options, serving: Serving, home: Path) -> Iterator[Doubt]:
     """Yield what looks wrong about a configuration for a home."""
     yield from _about_costs(options.costs)
     yield from _about_features(options)
-    yield from _about_actions(options.costs, serving)
+    yield from _about_actions(options, serving)
     yield from _about_addresses(serving, home)
     if serving.max_connections < serving.workers:
         yield Doubt(
@@ -57,9 +57,12 @@ def _about_features(options: Options) -> Iterator[Doubt]:
             yield Doubt(f"pattern {name!r} matches an empty text, so it is in every message", ("patterns", name))
 
 
-def _about_actions(costs: Costs, serving: Serving) -> Iterator[Doubt]:
-    spam = spam_label(costs.labels)
-    marking = dict(zip(costs.labels, costs.matrix[costs.labels.index(spam)], strict=True))
+def _about_actions(options: Options, serving: Serving) -> Iterator[Doubt]:
+    costs = options.costs
+    unwanted = unwanted_labels(costs.labels, options.unwanted)
+    spam = spam_label(costs.labels, unwanted)
+    rows = [costs.matrix[costs.labels.index(label)] for label in unwanted]
+    marking = {label: min(row[i] for row in rows) for i, label in enumerate(costs.labels)}
     for action, prices in (("reject", serving.policy.reject), ("quarantine", serving.policy.quarantine)):
         if prices is None:
             continue
@@ -67,13 +70,13 @@ def _about_actions(costs: Costs, serving: Serving) -> Iterator[Doubt]:
         if not serving.milter:
             yield Doubt(f"[milter] {action} is set, but no mail server can ask: add listen", key)
         for label, price in prices.items():
-            if label != spam and price < 0:
+            if label not in unwanted and price < 0:
                 yield Doubt(
                     f"[milter] {action}: {label} = {price} says that to do this to {label} saves something; to mark "
                     f"{label} as {spam} costs {marking[label]:g}, and this should cost more",
                     (*key, label),
                 )
-        if all(prices[label] >= marking[label] for label in costs.labels):
+        if all(prices[label] >= marking[label] for label in costs.labels):  # marking is right for any of the unwanted
             yield Doubt(
                 f"[milter] {action} never happens, as to mark a message costs no more, whatever it is; say a number "
                 f"below {marking[spam]:g} for {spam}",

@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from priory.config.autolearning import autolearn_of
-from priory.config.tables import SECTIONS, ConfigError, given, is_name, is_number, labels_of, refuse_unknown, table
+from priory.config.tables import (
+    SECTIONS,
+    ConfigError,
+    given,
+    is_name,
+    is_number,
+    labels_of,
+    refuse_unknown,
+    table,
+    unwanted_of,
+)
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, MOST_BITS, Spec
 from priory.features.patterns import PatternError, compiled
@@ -28,9 +38,13 @@ def parse(text: str) -> Options:
 def options_in(every: Mapping[str, Any]) -> Options:
     """Return what the tables of a configuration say about the filter."""
     refuse_unknown(every, SECTIONS)
-    costs = _costs(labels_of(every), table(every, "costs"))
-    spec = _spec(table(every, "features"), table(every, "patterns"), _bits(table(every, "table")))
-    return Options(costs=costs, spec=spec, autolearn=autolearn_of(every))
+    labels = labels_of(every)
+    return Options(
+        costs=_costs(labels, table(every, "costs")),
+        spec=_spec(table(every, "features"), table(every, "patterns"), _bits(table(every, "table"))),
+        autolearn=autolearn_of(every),
+        unwanted=unwanted_of(every, labels),
+    )
 
 
 def _costs(labels: tuple[str, ...], given: Mapping[str, Any]) -> Costs:

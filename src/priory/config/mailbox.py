@@ -5,8 +5,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from priory.config.tables import SECTIONS, ConfigError, given, refuse_unknown, table
+from priory.config.tables import SECTIONS, ConfigError, given, labels_of, refuse_unknown, table, unwanted_of
 from priory.imap.options import PORTS, Account
+from priory.points import spam_label
 from priory.server.options import is_this_machine
 
 #: What each number of [imap] can be. Servers may hang up on who is idle for 30 minutes.
@@ -47,9 +48,21 @@ def mailbox_in(every: Mapping[str, Any]) -> Account | None:
             "imap",
             "tls",
         )
-    if account.inbox in (account.junk, *account.watch) or account.junk in account.watch:
-        raise ConfigError("[imap] inbox, junk and those of watch must be different folders", "imap")
+    named = [account.inbox, *filter(None, [account.junk]), *account.watch, *account.folders.values()]
+    if len(set(named)) < len(named):
+        raise ConfigError("[imap] inbox, junk and those of watch and folders must be different folders", "imap")
+    _refuse_labels(account, every)
     return account
+
+
+def _refuse_labels(account: Account, every: Mapping[str, Any]) -> None:
+    labels = labels_of(every)
+    spam = spam_label(labels, unwanted_of(every, labels))
+    for label in account.folders:
+        if label not in labels:
+            raise _wrong("folders", f"by labels; {label!r} is none of {', '.join(labels)}")
+        if label == spam:
+            raise _wrong("folders", f"of other labels: that of {spam} is junk")
 
 
 def _require(found: Mapping[str, Any]) -> None:
@@ -74,6 +87,10 @@ def _value(key: str, value: Any) -> Any:
         if not (isinstance(value, list) and all(map(_is_text, value))):
             raise _wrong(key, f'a list of folders, such as ["Family"], not {value!r}')
         return tuple(value)
+    if key == "folders":
+        if not (isinstance(value, dict) and all(map(_is_text, value.values()))):
+            raise _wrong(key, f'folders by their labels, such as {{ newsletter = "News" }}, not {value!r}')
+        return value
     if not _is_text(value):
         raise _wrong(key, "a text on one line")  # a command may have secrets in it
     if key == "host" and ("/" in value or value.count(":") == 1):  # more colons are an IPv6 address

@@ -21,6 +21,7 @@ class ConfigError(Exception):
 
 SECTIONS: Final = (
     "labels",
+    "unwanted",
     "costs",
     "features",
     "patterns",
@@ -67,6 +68,18 @@ def labels_of(given: Mapping[str, Any]) -> tuple[str, ...]:
     if len(named) < 2 or len(set(named)) < len(named) or UNSURE in named:
         raise ConfigError("labels must be two or more different names, none of them 'unsure'", "labels")
     return tuple(named)
+
+
+def unwanted_of(given: Mapping[str, Any], labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels of mail that nobody wants, in the order of all; none if a configuration does not say."""
+    named = given.get("unwanted", [])
+    if not (isinstance(named, list) and all(isinstance(label, str) and label in labels for label in named)):
+        raise ConfigError(
+            f'unwanted must be a list of labels, such as ["spam"]; known are {", ".join(labels)}', "unwanted"
+        )
+    if not set(labels) - set(named) or ("unwanted" in given and not named):
+        raise ConfigError("unwanted must name at least one label, and leave out one that is wanted", "unwanted")
+    return tuple(label for label in labels if label in named)
 
 
 def is_name(text: str) -> bool:

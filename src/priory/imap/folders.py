@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from priory.imap.errors import MailboxError
 from priory.imap.options import Account
-from priory.imap.sightings import INBOX, JUNK, OTHER
+from priory.imap.sightings import INBOX, JUNK, OTHER, role_of
 from priory.verdict import printable
 
 _NAMES: Final = {b"\\junk": ("junk", "spam"), b"\\trash": ("trash", "deleted messages", "deleted items")}
@@ -17,11 +17,18 @@ class Folders(NamedTuple):
     inbox: str
     junk: str
     others: tuple[str, ...]
+    of_labels: tuple[tuple[str, str], ...] = ()  #: labels that have a folder beside Junk, each with it
+
+    @property
+    def filing(self) -> dict[str, str]:
+        """The folders that say what a message is, by their roles."""
+        return {**{role_of(label): folder for label, folder in self.of_labels}, JUNK: self.junk}
 
     @property
     def roles(self) -> list[tuple[str, str]]:
-        """The folders in the order in which a pass lists them, each with its role: Junk is the last."""
-        return [(self.inbox, INBOX), *((folder, OTHER) for folder in self.others), (self.junk, JUNK)]
+        """The folders in the order in which a pass lists them, each with its role: those of labels are the last."""
+        filing = ((folder, role) for role, folder in self.filing.items())
+        return [(self.inbox, INBOX), *((folder, OTHER) for folder in self.others), *filing]
 
 
 def found(account: Account, listed: Iterable[tuple[Any, Any, str]]) -> Folders:
@@ -39,16 +46,16 @@ def found(account: Account, listed: Iterable[tuple[Any, Any, str]]) -> Folders:
             f"{account.host} marks no folder as Junk, and none is called Junk or Spam: name it in junk, or make one. "
             f"There are {_listed(there)}"
         )
-    watched = (account.inbox, junk, *account.watch)
+    watched = (account.inbox, junk, *account.watch, *account.folders.values())
     for folder in watched:
         if folder not in there and folder.upper() != "INBOX":
             raise MailboxError(f"{account.host} has no folder {folder!r}. There are {_listed(there)}")
     if len(set(watched)) < len(watched):
-        raise MailboxError(f"{junk!r} is Junk: watch and inbox must name other folders")
+        raise MailboxError(f"{junk!r} is Junk: inbox, watch and folders must name others")
     trash = _special(b"\\trash", every)
     if trash in watched:
         raise MailboxError(f"{trash!r} is where mail is thrown away: that says nothing about it, so do not watch it")
-    return Folders(account.inbox, junk, account.watch)
+    return Folders(account.inbox, junk, account.watch, tuple(account.folders.items()))
 
 
 def _listed(folders: Iterable[str]) -> str:

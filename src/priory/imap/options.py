@@ -1,6 +1,7 @@
 """What can be set about a mailbox on another server."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ class Account:
     inbox: str = "INBOX"
     junk: str = ""  #: empty: the server says which it is, or its name does
     watch: tuple[str, ...] = ()  #: other folders into which mail from Junk may be moved
+    folders: Mapping[str, str] = field(default_factory=dict, hash=False)  #: of labels that are not spam
     move: bool = False
     poll: int = 60  #: seconds
     max_bytes: int = 10_485_760

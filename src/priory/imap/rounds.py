@@ -10,11 +10,23 @@ from priory.filter import Filter, Options, Prepared
 from priory.imap import sightings
 from priory.imap.options import SCHEME, Account
 from priory.imap.session import Fetched, Session, Status
-from priory.imap.sightings import INBOX, JUNK, Arrival, Change, Look
+from priory.imap.sightings import (
+    INBOX,
+    JUNK,
+    Arrival,
+    Change,
+    Entry,
+    Gone,
+    Look,
+    is_filing,
+    meaning,
+    role_of,
+    target_of,
+)
 from priory.imap.store import Store
-from priory.points import ham_label, rating_of, spam_label
+from priory.points import ham_label, is_unwanted, spam_label
 from priory.server.log import log
-from priory.verdict import printable
+from priory.verdict import Verdict, printable
 
 
 class Rounds:
@@ -24,7 +36,12 @@ class Rounds:
         self._account = account
         self._home = home
         self._options = options
-        self._labels = {"ham": ham_label(options.labels), "spam": spam_label(options.labels)}
+        labels, unwanted = options.labels, options.unwanted
+        self._labels = {
+            "ham": ham_label(labels, unwanted),
+            "spam": spam_label(labels, unwanted),
+            **{meaning(role_of(label)): label for label in account.folders},
+        }
         self._store = store
         self._session = session
         self._folders = session.folders()
@@ -49,9 +66,9 @@ class Rounds:
         if statuses == self._seen and not state.is_waiting() and not teach_existing:
             return
         roles = self._folders.roles
-        *looks, junk = [self._session.look(folder, role, statuses[folder], state) for folder, role in roles]
+        looks = [self._session.look(folder, role, statuses[folder], state) for folder, role in roles]
         with Filter.open(self._home, self._options) as filter_:
-            for look in (junk, *looks):
+            for look in sorted(looks, key=lambda look: not is_filing(look.role)):
                 self._see(look, filter_, teach_existing=teach_existing)
             self._note(sightings.rescued(state))
             if teach_existing:
@@ -76,7 +93,7 @@ class Rounds:
         uids = sightings.unseen(state, look)
         if is_anew:
             taught = "yes" if teach_existing else "no"
-            about = {"messages": len(uids), "taught": taught} if look.role == JUNK else {}
+            about = {"messages": len(uids), "taught": taught} if is_filing(look.role) else {}
             log("first look" if is_first else "numbered anew", folder=shown(look.folder), **about)
         for some in self._session.fetch(look.folder, look.uidvalidity, uids):
             if some:
@@ -87,7 +104,13 @@ class Rounds:
 
     def _arrival(self, look: Look, fetched: Fetched, read: Prepared, filter_: Filter) -> Arrival:
         is_candidate = self._account.move and look.role == INBOX and fetched.is_untouched
-        return Arrival(fetched.uid, read.digest, is_candidate and rating_of(filter_.check(read)).is_spam)
+        return Arrival(fetched.uid, read.digest, self._place_of(filter_.check(read)) if is_candidate else "")
+
+    def _place_of(self, verdict: Verdict) -> str:
+        """Where a message belongs: in the folder of its label, in Junk if nobody wants it; nothing: where it is."""
+        if verdict.label in self._account.folders:
+            return role_of(verdict.label)
+        return JUNK if is_unwanted(verdict) else ""
 
     def _learn_due(self, filter_: Filter) -> None:
         """Learn what is due and not at hand: what was rescued, and what somebody who was killed has left."""
@@ -111,15 +134,22 @@ class Rounds:
 
     def _move_due(self) -> None:
         state = self._store.state
-        moves = sorted(entry for entry in state.due() if entry.due == "move")
-        for folder, several in groupby(moves, lambda entry: entry.folder):
-            entries = list(several)
-            copied = [entry.uid for entry in entries if state.is_in_junk(entry.digest)]
+        moves = sorted((entry for entry in state.due() if target_of(entry.due)), key=_from_and_to)
+        for (folder, due), several in groupby(moves, _from_and_to):
+            entries, role = list(several), target_of(due)
+            if (target := self._folders.filing.get(role)) is None:  # the label has no folder any more
+                self._note(Gone(entry.folder, entry.uid) for entry in entries)
+                continue
+            copied = [entry.uid for entry in entries if state.is_in(entry.digest, role)]
             fresh = [entry.uid for entry in entries if entry.uid not in copied]
-            self._session.move(folder, state.marks[folder].uidvalidity, fresh, copied, self._folders.junk)
+            self._session.move(folder, state.marks[folder].uidvalidity, fresh, copied, target)
             self._note(change for entry in entries for change in sightings.done(entry))
             for entry in entries:
-                log("moved", folder=shown(folder), uid=entry.uid, to=shown(self._folders.junk))
+                log("moved", folder=shown(folder), uid=entry.uid, to=shown(target))
+
+
+def _from_and_to(entry: Entry) -> tuple[str, str]:
+    return entry.folder, entry.due
 
 
 def shown(text: str) -> str:

@@ -15,7 +15,7 @@ from priory.filter import READ_TOGETHER, together
 from priory.imap.errors import MailboxError
 from priory.imap.folders import Folders, found
 from priory.imap.options import Account
-from priory.imap.sightings import JUNK, Look, State
+from priory.imap.sightings import Look, State, is_filing
 from priory.imap.trouble import TROUBLE
 from priory.verdict import printable
 
@@ -114,10 +114,10 @@ class Session:
         return Status(said[b"UIDVALIDITY"], said[b"UIDNEXT"], said[b"MESSAGES"], said.get(b"HIGHESTMODSEQ", 0))
 
     def look(self, folder: str, role: str, status: Status, state: State) -> Look:
-        """List a folder: all of Junk; elsewhere what matters and what is new."""
+        """List a folder: all of what a label has; elsewhere what matters and what is new."""
         mark = state.marks.get(folder)
         live: frozenset[int] = frozenset()
-        if role == JUNK:
+        if is_filing(role):
             live = self._live(folder, status, [])
         elif mark is not None and mark.uidvalidity == status.uidvalidity and status.n_messages:
             uids = [*(str(entry.uid) for entry in state.within(folder)), f"{mark.next_uid}:*"]
@@ -158,7 +158,7 @@ class Session:
         status = self.status(folder)
         return status.uidvalidity, sorted(self._live(folder, status, []))
 
-    def move(self, folder: str, uidvalidity: int, uids: Sequence[int], copied: Sequence[int], junk: str) -> None:
+    def move(self, folder: str, uidvalidity: int, uids: Sequence[int], copied: Sequence[int], target: str) -> None:
         """Move messages; those that were copied there already are only removed.
 
         Without MOVE they are copied and marked as deleted. They are then removed by number, where the server can do
@@ -167,9 +167,9 @@ class Session:
         self._select(folder, uidvalidity, readonly=False)
         left = list(copied)
         if uids and "MOVE" in self._has:
-            self._client.move(uids, junk)
+            self._client.move(uids, target)
         elif uids:
-            self._client.copy(uids, junk)
+            self._client.copy(uids, target)
             left += uids
         if left:
             self._client.delete_messages(left, silent=True)

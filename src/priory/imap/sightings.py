@@ -8,13 +8,16 @@ with another number, is in the other folder. The digest tells that it is the sam
     is gone from Junk, and is nowhere to be seen                says nothing: it was thrown away
     turns up in the inbox                                       says nothing; it may be moved to Junk, if it is spam
 
+Other labels may have folders, too, for which the same holds: *filing* a message in one is to call it that. So Junk is
+here the folder of one label among others.
+
 A pass over the folders is a series of events. Each is a pure function from the state and what was seen to changes of
 the state. In a pass, in this order:
 
-1.  All folders are listed, Junk last.
-2.  `looked` and `arrived` for Junk, then for the others. A message that Priory has moved is recognised in Junk because
+1.  All folders are listed, those of labels last.
+2.  `looked` and `arrived` for these, then for the others. A message that Priory has moved is recognised in Junk because
     its move is still noted in the inbox, so Junk comes first here.
-3.  `rescued`: what came from Junk and is there no more is due to be taught as ham.
+3.  `rescued`: what came from the folder of a label and is in none any more is due to be taught as ham.
 4.  What is due is done, and then noted as `done`: a lesson is durable before its note is.
 
 Changes are durable before anything is done about them. So whoever is killed, whenever, finds what was due still due.
@@ -28,6 +31,40 @@ from typing import Final, NamedTuple, TypeAlias
 INBOX: Final = "inbox"
 JUNK: Final = "junk"
 OTHER: Final = "other"
+_LABEL: Final = "label "  # before the label whose folder it is
+
+
+def role_of(label: str) -> str:
+    """Return the role of the folder of a label that is not spam."""
+    return f"{_LABEL}{label}"
+
+
+def is_filing(role: str) -> bool:
+    """Tell whether to put a message into a folder of this role says what it is."""
+    return role == JUNK or role.startswith(_LABEL)
+
+
+def meaning(role: str) -> str:
+    """Return what is due where a person has put a message into the folder of a label.
+
+    >>> meaning(JUNK), meaning(role_of("newsletter"))
+    ('spam', 'label newsletter')
+    """
+    return "spam" if role == JUNK else role
+
+
+def _moving(word: str, role: str) -> str:
+    return word if role == JUNK else f"{word} {role}"
+
+
+def target_of(due: str) -> str:
+    """Return the role of the folder into which a message is to be moved, if that is due; else nothing.
+
+    >>> target_of("move"), target_of("move label newsletter"), target_of("spam"), target_of("moved")
+    ('junk', 'label newsletter', '', '')
+    """
+    word, _, role = due.partition(" ")
+    return (role or JUNK) if word == "move" else ""
 
 
 class Mark(NamedTuple):
@@ -41,13 +78,13 @@ class Mark(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A message that matters: it is in Junk, or has been there, or is to be moved there."""
+    """A message that matters: it is in the folder of a label, or has been in one, or is to be moved there."""
 
     folder: str
     uid: int
     digest: bytes
-    put: str  #: into Junk by a "person", by "priory" or "before"; elsewhere "rescued", or nothing
-    due: str = ""  #: what is to be done about it: "spam", "ham", "move", or "moved" until it was seen in Junk
+    put: str  #: there by a "person", by "priory" or "before"; elsewhere "rescued", or nothing
+    due: str = ""  #: what is to be done about it: a `meaning`, "ham", "move …", or "moved …" until it was seen there
 
 
 class Gone(NamedTuple):
@@ -58,7 +95,7 @@ class Gone(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A message that has been in Junk, and who had put it there; nobody, if it is only known not to be new."""
+    """A message that has been in the folder of a label, and who had put it there; nobody: it is only not new."""
 
     digest: bytes
     put: str
@@ -82,7 +119,7 @@ class Arrival(NamedTuple):
 
     uid: int
     digest: bytes
-    may_move: bool = False  #: it is spam, and nobody has had it in hand
+    to: str = ""  #: the role of the folder where it belongs, if that is another and nobody has had it in hand
 
 
 class State:
@@ -123,13 +160,17 @@ class State:
         """Return the entries of a folder."""
         return [entry for entry in self.entries.values() if entry.folder == folder]
 
-    def is_in_junk(self, digest: bytes) -> bool:
-        """Tell whether Junk has a message."""
-        return any(self.marks[entry.folder].role == JUNK for entry in self.of(digest))
+    def is_filed(self, digest: bytes) -> bool:
+        """Tell whether the folder of some label has a message."""
+        return any(is_filing(self.marks[entry.folder].role) for entry in self.of(digest))
 
-    def is_moving(self, digest: bytes) -> bool:
-        """Tell whether Priory has set out to move a message to Junk and has not seen it there yet."""
-        return any(entry.due in ("move", "moved") for entry in self.of(digest))
+    def is_in(self, digest: bytes, role: str) -> bool:
+        """Tell whether a folder of this role has a message."""
+        return any(self.marks[entry.folder].role == role for entry in self.of(digest))
+
+    def is_moving(self, digest: bytes, role: str) -> bool:
+        """Tell whether Priory has set out to move a message into such a folder and has not seen it there yet."""
+        return any(entry.due in (_moving("move", role), _moving("moved", role)) for entry in self.of(digest))
 
     def due(self) -> list[Entry]:
         """Return the entries about which something is to be done."""
@@ -147,10 +188,10 @@ def looked(state: State, look: Look) -> list[Change]:
     """
     mark = state.marks.get(look.folder)
     if mark is not None and (mark.uidvalidity, mark.role) == (look.uidvalidity, look.role):
-        gone = [entry for entry in state.within(look.folder) if entry.uid not in look.live or entry.due == "moved"]
+        gone = [entry for entry in state.within(look.folder) if entry.uid not in look.live or _was_moved(entry)]
         return [each for entry in gone for each in _gone(mark, entry)]
     all_ = [each for entry in state.within(look.folder) for each in _gone(mark, entry)]
-    first = 1 if look.role == JUNK else look.next_uid
+    first = 1 if is_filing(look.role) else look.next_uid
     return [*all_, Mark(look.folder, look.role, look.uidvalidity, first, look.next_uid)]
 
 
@@ -161,12 +202,16 @@ def unwatched(state: State, folders: Iterable[str]) -> list[Change]:
     return [*gone, *(mark._replace(uidvalidity=0) for mark in others if mark.uidvalidity)]
 
 
+def _was_moved(entry: Entry) -> bool:
+    return entry.due.partition(" ")[0] == "moved"
+
+
 def _gone(mark: Mark | None, entry: Entry) -> Iterator[Change]:
     """What Priory has moved has been in Junk. Where it only set out to move a message, somebody was quicker."""
     yield Gone(entry.folder, entry.uid)
-    if entry.due == "move":
+    if target_of(entry.due):
         yield Left(entry.digest, "")
-    elif entry.due == "moved" or (mark is not None and mark.role == JUNK):
+    elif _was_moved(entry) or (mark is not None and is_filing(mark.role)):
         yield Left(entry.digest, entry.put)
 
 
@@ -178,47 +223,45 @@ def unseen(state: State, look: Look) -> list[int]:
 def arrived(state: State, folder: str, arrivals: Sequence[Arrival], next_uid: int) -> list[Change]:
     """Messages have turned up in a folder, all there are up to a number: what each of them means."""
     mark = state.marks[folder]
-    means = _in_junk if mark.role == JUNK else _elsewhere
+    means = _filed if is_filing(mark.role) else _elsewhere
     entries = [entry for arrival in arrivals if (entry := means(state, mark, arrival))]
     return [*entries, mark._replace(next_uid=max(next_uid, mark.next_uid))]
 
 
-def _in_junk(state: State, mark: Mark, arrival: Arrival) -> Entry:
-    if state.is_moving(arrival.digest):
+def _filed(state: State, mark: Mark, arrival: Arrival) -> Entry:
+    if state.is_moving(arrival.digest, mark.role):
         return Entry(mark.folder, arrival.uid, arrival.digest, "priory")
     if arrival.uid < mark.before:
         return Entry(mark.folder, arrival.uid, arrival.digest, state.left.get(arrival.digest) or "before")
-    return Entry(mark.folder, arrival.uid, arrival.digest, "person", "spam")
+    return Entry(mark.folder, arrival.uid, arrival.digest, "person", meaning(mark.role))
 
 
 def _elsewhere(state: State, mark: Mark, arrival: Arrival) -> Entry | None:
     """What has been in Junk was brought back by a person, who is right: it is not moved again."""
-    if state.left.get(arrival.digest) or state.is_in_junk(arrival.digest):
+    if state.left.get(arrival.digest) or state.is_filed(arrival.digest):
         return Entry(mark.folder, arrival.uid, arrival.digest, "rescued")
-    is_new = arrival.digest not in state.left and not state.is_moving(arrival.digest)
-    if mark.role == INBOX and arrival.may_move and is_new:
-        return Entry(mark.folder, arrival.uid, arrival.digest, "", "move")
+    is_new = arrival.digest not in state.left and not state.is_moving(arrival.digest, arrival.to)
+    if mark.role == INBOX and arrival.to and is_new:
+        return Entry(mark.folder, arrival.uid, arrival.digest, "", _moving("move", arrival.to))
     return None
 
 
 def rescued(state: State) -> list[Change]:
     """What came from Junk and is there no more was moved: it is ham. What is still there may only be a copy."""
-    if any(mark.role == JUNK and mark.next_uid < mark.before for mark in state.marks.values()):
-        return []  # Junk is not known in full
+    if any(is_filing(mark.role) and mark.next_uid < mark.before for mark in state.marks.values()):
+        return []  # it is not known in full
     back = [entry for entry in state.entries.values() if entry.put == "rescued" and not entry.due]
-    return [entry._replace(due="ham") for entry in back if not state.is_in_junk(entry.digest)]
+    return [entry._replace(due="ham") for entry in back if not state.is_filed(entry.digest)]
 
 
 def existing(state: State) -> list[Change]:
-    """A person says that what was in Junk before is spam."""
-    return [entry._replace(put="person", due="spam") for entry in state.entries.values() if entry.put == "before"]
+    """A person says that what was in the folders of labels before is of these labels."""
+    before = [entry for entry in state.entries.values() if entry.put == "before"]
+    return [entry._replace(put="person", due=meaning(state.marks[entry.folder].role)) for entry in before]
 
 
 def done(entry: Entry) -> list[Change]:
     """What was due was done: a lesson is durable, or the server has moved the message."""
-    match entry.due:
-        case "move":
-            return [entry._replace(put="priory", due="moved")]
-        case "ham":
-            return [Gone(entry.folder, entry.uid)]
-    return [entry._replace(due="")]
+    if role := target_of(entry.due):
+        return [entry._replace(put="priory", due=_moving("moved", role))]
+    return [Gone(entry.folder, entry.uid) if entry.due == "ham" else entry._replace(due="")]

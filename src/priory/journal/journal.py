@@ -9,7 +9,7 @@ from typing import Any, Final
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
 from priory.journal.database import Database, Row, SharedSnapshots
-from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson, Position, Rank
+from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank
 from priory.journal.listing import Listing
 from priory.journal.tombstones import Tombstones
 
@@ -24,7 +24,9 @@ _MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at m
 class Journal:
     """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
 
-    def __init__(self, database: Database, node: str = "", shared: SharedSnapshots | None = None) -> None:
+    def __init__(
+        self, database: Database, node: str = "", shared: SharedSnapshots | None = None, known: Identity | None = None
+    ) -> None:
         self._db = database
         self.node = node  #: which of several machines this is
         self.shared = shared  #: the snapshots that all machines start from, if several may use it at once
@@ -42,10 +44,20 @@ class Journal:
         self.size_bytes = database.size_bytes
         self.check = database.check
         self.close = database.close
-        self.id: str
-        self.bits: int
-        self.personal_bits: int
-        self.id, self.bits, self.personal_bits = self._row("id, bits, personal_bits")
+        self.id, self.bits, self.personal_bits = known or self._identity()
+
+    def _identity(self) -> Identity:
+        return Identity(*self._row("id, bits, personal_bits"))
+
+    def get_known(self) -> None:
+        """See what a journal is that could not be reached when it was opened, and of which nothing was known."""
+        if not self.id:
+            found = self._identity()
+            if (found.bits, found.personal_bits) != (self.bits, self.personal_bits):
+                raise JournalError(
+                    f"{self.name} has other sizes than were assumed while it could not be reached: start again."
+                )
+            self.id = found.id
 
     @property
     def name(self) -> str:
@@ -291,3 +303,9 @@ class Journal:
         if len(found) < n:
             found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
         return list(self._lessons(found))
+
+    def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
+        """Return up to `n` lessons of people of a label whose predictions have these bytes at a place, by digest."""
+        self._write_down()
+        sql = self._select('"user" <> ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?')
+        return list(self._lessons(self._db.rows(sql, AUTOMATIC, label, at + 1, len(part), part, n)))

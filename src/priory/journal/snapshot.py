@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from priory.bayes import Counts
-from priory.journal.lesson import JournalError
+from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
 from priory.journal.replacing import replacing
 
 _MAGIC: Final = b"priory counts 3\n"
@@ -46,6 +46,16 @@ def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: s
         file.write(head.ljust(HEAD_BYTES, b"\0"))
         file.writelines(parts)
     return digest
+
+
+def known_of(path: Path) -> Identity | None:
+    """Return which journal a snapshot is of; None if there is none."""
+    try:
+        with path.open("rb") as file:
+            said = json.loads(file.read(HEAD_BYTES).rstrip(b"\0").removeprefix(_MAGIC))
+        return Identity(str(said["journal"]), int(said["buckets"]).bit_length() - 1, PERSONAL_BITS)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
 
 
 def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int) -> Snapshot | None:

@@ -1,16 +1,19 @@
 """The counts of a journal, kept in step with it."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
+from priory.journal.automatic import Tallies
 from priory.journal.database import SharedSnapshots
 from priory.journal.journal import Journal
 from priory.journal.lesson import Change, JournalAwayError, JournalError, Position
+from priory.journal.news import Mark, News
 from priory.journal.ownership import one_at_a_time
 from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
 from priory.packing import unpack
@@ -20,11 +23,14 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from priory.journal.postgres.follower import Follower
+
 MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
+ASK_AGAIN_S: Final = 2.0  #: after which a journal that could not be reached is asked again
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
@@ -38,6 +44,9 @@ class View:
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
+        self._follower: Follower | None = None
+        self._ask_again_at = 0.0  # the journal, after it could not be reached
+        self.trouble: Exception | None = None  #: why the counts may be older than the journal
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -50,12 +59,89 @@ class View:
         self.change = -1
 
     def refresh(self) -> None:
-        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was."""
+        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was.
+
+        Where the journal cannot be reached, the counts stay as they are.
+        """
+        if self._follower is not None:
+            self._take_news(self._follower)
+        elif not self.is_away:
+            try:
+                self._look()
+            except JournalAwayError as error:
+                self.work_on(error)
+            else:
+                self.trouble = None
+
+    def _look(self) -> None:
+        self._journal.get_known()
         version = self._journal.version()
         if version != self._seen_version:
             with self._journal.reading():
                 self.catch_up()
             self._seen_version = version
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the journal could not be reached a moment ago, so that it is not worth while to try."""
+        return self._ask_again_at > 0.0 and time.monotonic() < self._ask_again_at
+
+    def work_on(self, error: JournalAwayError) -> None:
+        """Go on with the counts as they are, or as they were written down here: the journal cannot be reached."""
+        self.trouble = error
+        self._ask_again_at = time.monotonic() + ASK_AGAIN_S
+        if self.change >= 0:
+            return
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
+        if snapshot:
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+        elif len(self.counts.rows) != 1 << self._journal.bits:
+            self._start_empty()
+            self.change = -1
+
+    def follow(self, start: "Callable[[Mark, Exception | None], Follower]") -> None:
+        """Have a thread fetch from now on what is new: to refresh only takes in what has come."""
+        self.refresh()
+        self._follower = start(self._mark, self.trouble)
+
+    def stop_following(self) -> None:
+        """Have nothing fetched any more."""
+        if self._follower is not None:
+            self._follower.close()
+            self._follower = None
+
+    @property
+    def _mark(self) -> Mark:
+        return Mark(self.change, self._stamp)
+
+    def _take_news(self, follower: "Follower") -> None:
+        for news in follower.take():
+            if news.start != self._mark:
+                if news.end.change > self.change:
+                    follower.seek(self._mark)
+                    break
+            elif not self._take(news):
+                self.invalidate()
+                break
+        self.trouble = follower.trouble
+        if (follower.is_lost or self.change < 0) and not (self.trouble or self.is_away):
+            try:
+                self._journal.get_known()
+                with self._journal.reading():
+                    self.catch_up()
+                follower.seek(self._mark)
+            except JournalAwayError as error:
+                self.work_on(error)
+
+    def _take(self, news: News) -> bool:
+        """Take in what has come; tell whether the counts could, and add up."""
+        try:
+            for change in news.changes:
+                self._apply(change)
+        except ValueError:
+            return False
+        self.change, self._stamp = news.end
+        return news.tallies is None or self._add_up(news.tallies)
 
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
@@ -127,7 +213,10 @@ class View:
             except ValueError:
                 return False
             self.change, self._stamp = end, stamp
-        every, automatic, unshared = self._journal.tallies()
+        return self._add_up(self._journal.tallies())
+
+    def _add_up(self, tallies: Tallies) -> bool:
+        every, automatic, unshared = tallies
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
         return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self._labels]

@@ -104,7 +104,9 @@ class Operating:
     def _mistakes(self, true: int) -> str:
         classes = self.confusion.classes
         shares = self.confusion.by_row[true]
-        wrong = [f"{_per_thousand(shares[j])} called {name}" for j, name in enumerate(classes) if j != true]
+        others = [j for j in range(len(classes)) if j != true]
+        named = [j for j in others if shares[j] or len(others) == 1]
+        wrong = [f"{_per_thousand(shares[j])} called {classes[j]}" for j in named] or ["none are called anything else"]
         return f"of 1,000 {classes[true]}, {', '.join(wrong)}"
 
 

@@ -1,24 +1,24 @@
-"""What is done with a message: it is marked, or held or refused where it is spam and that is cheaper."""
+"""What is done with a message: it is marked, or held or refused where it is unwanted and that is cheaper."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from priory.decision import Costs, thresholds
 from priory.decision.costs import edges
-from priory.points import spam_label
+from priory.points import is_unwanted, spam_label
 from priory.server.options import Policy
 from priory.verdict import Verdict
 
 
 def action(policy: Policy, verdict: Verdict) -> str:
-    """Return what is cheapest for a message: if it is spam, to *mark*, *quarantine* or *reject* it; else to mark it."""
-    if verdict.label != spam_label(verdict.claims):
+    """Return what is cheapest: to *mark* a message, or to *quarantine* or *reject* one that nobody wants."""
+    if not is_unwanted(verdict):
         return "mark"
     probabilities = {label: claim.probability for label, claim in verdict.claims.items()}
     return _cheapest(policy, probabilities, verdict.expected_costs[verdict.label])
 
 
-def begins(policy: Policy, costs: Costs) -> dict[str, float] | None:
+def begins(policy: Policy, costs: Costs, unwanted: Sequence[str] = ()) -> dict[str, float] | None:
     """Return beyond which probability of spam it is held or refused, without what never happens.
 
     None unless there are two labels and the second is spam, as it then depends on more than that.
@@ -26,7 +26,7 @@ def begins(policy: Policy, costs: Costs) -> dict[str, float] | None:
     >>> begins(Policy(reject={"ham": 1000, "spam": -1}), Costs())
     {'reject': 0.9988901220865705}
     """
-    if len(costs.labels) != 2 or spam_label(costs.labels) != costs.labels[1]:
+    if len(costs.labels) != 2 or spam_label(costs.labels, unwanted) != costs.labels[1]:
         return None
     ham, spam = costs.labels
     marking = costs.matrix[1]

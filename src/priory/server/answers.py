@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from priory import __version__
-from priory.filter import Filter, Prepared
+from priory.filter import Filter, Options, Prepared
+from priory.keeping import KEPT
 from priory.marking import marked, marked_head
 from priory.points import ham_label, rating_of, spam_label
 from priory.verdict import Verdict, by_kind, digits, printable, readable
@@ -33,11 +34,12 @@ def answer(
 def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:
     """Learn or forget a message; return the answer, and what was done."""
     if request.set_local:
-        outcome = filter_.learn(request.body, _label(request, filter_.options.labels), "spamd", request.user).outcome
+        outcome = filter_.learn(request.body, _label(request, filter_.options), "spamd", request.user).outcome
         return told(did_set=outcome != "known", did_remove=False), outcome
     if request.remove_local:
         was = filter_.forget(request.body, request.user)
-        return told(did_set=False, did_remove=was is not None), "forgotten" if was else "unknown"
+        outcome = "kept" if was == KEPT else "forgotten" if was else "unknown"
+        return told(did_set=False, did_remove=was is not None), outcome
     return told(did_set=False, did_remove=False), "nothing"
 
 
@@ -54,6 +56,8 @@ def report(verdict: Verdict, rating: Rating) -> str:
     ]
     if verdict.reason:
         return "\n".join([*lines, printable(verdict.reason), ""])
+    if verdict.of_each:
+        lines.append(f"Probabilities: {verdict.of_each}")
     every = verdict.evidence
     lines += ["", f"{verdict.prior:+8.3f}  prior"]
     lines += [
@@ -80,9 +84,11 @@ def _body(request: Request, verdict: Verdict, rating: Rating) -> bytes:
     return b""
 
 
-def _label(request: Request, labels: tuple[str, ...]) -> str:
+def _label(request: Request, options: Options) -> str:
     """Return the label that a client means: any by its name; ham and spam always."""
-    meant = {"ham": ham_label(labels), "spam": spam_label(labels), **{label.lower(): label for label in labels}}
+    labels, unwanted = options.labels, options.unwanted
+    usual = {"ham": ham_label(labels, unwanted), "spam": spam_label(labels, unwanted)}
+    meant = {**usual, **{label.lower(): label for label in labels}}
     if request.message_class not in meant:
         raise Refused.bad("(Message-class header contains invalid class)")
     return meant[request.message_class]

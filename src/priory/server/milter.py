@@ -133,7 +133,7 @@ class MilterConnection(Connection):
         """Return what is done with a message, and how the server is told."""
         what = action(self._policy, verdict)
         if what == "reject":
-            return what, rejected("this looks like spam; if it is none, please tell the postmaster")
+            return what, rejected(f"this looks like {verdict.label}; if it is none, please tell the postmaster")
         marks = self._milter.inserted(fields(verdict))
         if what == "quarantine":
             marks += self._milter.quarantined(f"priory: {verdict.label} with probability {digits(verdict.probability)}")

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What may be done with spam beside marking it, and what that costs for each label that could be the true one."""
+    """What may be done with unwanted mail beside marking it, and what that costs for each label that may be true."""
 
     reject: Mapping[str, float] | None = None
     quarantine: Mapping[str, float] | None = None

@@ -14,6 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from priory.journal.postgres.errors import not_connected
+from priory.journal.postgres.zeros import keep_zeros
 
 CONNECT_S: Final = 5
 STATEMENT_S: Final = 60  #: the longest that a statement may take
@@ -76,6 +77,7 @@ def connect(url: str, name: str) -> Connection:
     try:
         given = conninfo_to_dict(url)
         connection = Connection.connect(make_conninfo(**{**_OURS, **given}), autocommit=True)
+        keep_zeros(connection)
         connection.execute(_SET, [part for setting in _SETTINGS.items() for part in setting])
     except psycopg.Error as error:
         raise not_connected(error, name) from None

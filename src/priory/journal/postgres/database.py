@@ -29,14 +29,14 @@ class PostgresDatabase:
     joined: Final = "string_agg(change::text, ','), string_agg(encode(held_out, 'hex'), '')"
     stamp_column: Final = "stamp"
 
-    def __init__(self, connections: Connections, wait_s: float) -> None:
+    def __init__(self, connections: Connections, wait_s: float, *, is_away: bool = False) -> None:
         self.name = connections.name
         self.stamp = ""  #: of the changes that are being made
         self._connections = connections
         self._wait_s = wait_s
         self._open: Connection | None = None  # in a transaction
         self._pending: list[tuple[str, Sequence[Sequence[object]]]] = []  # statements that nobody waits for
-        self._clock = self._behind()  # how far our clock is behind the server's
+        self._clock = 0.0 if is_away else self._behind()  # how far our clock is behind the server's
 
     def close(self) -> None:
         """Let go of the server."""
@@ -117,7 +117,7 @@ class PostgresDatabase:
         """Return rows; or change something, then there are none."""
         with self._errors_named(self._wait_s), self._connection() as connection:
             self._flush(connection)
-            found = connection.execute(_ours(sql), _kept(values), prepare=True)
+            found = connection.execute(_ours(sql), values, prepare=True)
             return found.fetchall() if found.description else []
 
     def _flush(self, connection: Connection) -> None:
@@ -130,18 +130,18 @@ class PostgresDatabase:
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each of these, in the transaction that is open."""
-        self._pending.append((_ours(sql), [_kept(each) for each in values]))
+        self._pending.append((_ours(sql), list(values)))
 
     def each_row(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield rows that may be too many to hold; inside `reading` or `writing`."""
         with self._errors_named(self._wait_s), self._connection() as connection:
             self._flush(connection)
             if self._open is None:
-                yield from connection.execute(_ours(sql), _kept(values))
+                yield from connection.execute(_ours(sql), values)
                 return
             with connection.cursor(f"c{uuid.uuid4().hex}") as cursor:
                 cursor.itersize = _ROWS_AT_ONCE
-                cursor.execute(_ours(sql), _kept(values))
+                cursor.execute(_ours(sql), values)
                 yield from cursor
 
     def store(self, learned: Sequence[tuple[int, bytes]]) -> list[Row]:
@@ -193,8 +193,3 @@ class PostgresDatabase:
 
 def _ours(sql: str) -> Any:
     return sql.replace("?", "%s")
-
-
-def _kept(values: Sequence[object]) -> list[object]:
-    """PostgreSQL keeps no text with a zero in it, which hostile mail may bring."""
-    return [value.replace("\0", "\ufffd") if isinstance(value, str) and "\0" in value else value for value in values]

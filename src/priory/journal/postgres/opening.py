@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 
 from priory.journal.journal import Journal
-from priory.journal.lesson import PERSONAL_BITS, JournalError
+from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
 from priory.journal.postgres.connecting import Connections, connect, named_without_password
 from priory.journal.postgres.database import PostgresDatabase
 from priory.journal.postgres.errors import named
@@ -48,6 +48,12 @@ def open_server(url: str, features_version: int, node: str, wait_s: float = 10.0
     except BaseException:
         connections.close()
         raise
+
+
+def open_later(url: str, node: str, known: Identity, wait_s: float = 10.0) -> Journal:
+    """Open a journal that cannot be reached now, by what is known of it: whatever needs it fails until it can."""
+    database = PostgresDatabase(Connections(url), wait_s, is_away=True)
+    return Journal(database, node, ChunkedSnapshots(database), known)
 
 
 def _refuse_other_format(connection: psycopg.Connection[Any], name: str) -> None:

@@ -11,6 +11,7 @@ from priory.server.page.tables import scrolling
 from priory.verdict import digits
 
 _DIGITS: Final = 8  # of a digest that are shown
+_FEW_LABELS: Final = 3  # whose buttons have room on one line
 _BAR: Final = 48  # units wide
 NO_SCOPE: Final = "no-scope"  #: the id of the sentence that says why buttons are not for this person
 
@@ -106,7 +107,7 @@ def _row(lesson: Listed, labels: tuple[str, ...], *, may: bool) -> Html:
         ("Certainty", probability(lesson.certainty), "number"),
         ("By", taught_by(lesson), ""),
         ("Message", together(sender(lesson), element("span", lesson.source)), "two message"),
-        ("", element("div", *acts, class_="acts"), ""),
+        ("", element("div", *acts, class_="acts many" if len(labels) > _FEW_LABELS else "acts"), ""),
     )
     return element(
         "tr",

@@ -22,7 +22,7 @@ from priory.server.times import times_of
 
 SPANS: Final = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S, "month": 30 * DAY_S, "year": 365 * DAY_S}
 _MONDAY_S: Final = 3 * DAY_S  # from the Monday before it to the Thursday that 1970 began with
-_KINDS: Final = ("first", "second", "fourth", "fifth")  # of labels, in their order; the third is for unsure
+_KINDS: Final = ("first", "second", "fourth", "fifth", "sixth")  # of labels, in their order; the third is for unsure
 _LEAST_MS: Final = 0.1
 
 
