@@ -23,8 +23,6 @@ SQLITE_BYTES, POSTGRESQL_BYTES, BYTES_PER_BIT = 2_990, 3_370, 229
 MOST_PER_BUCKET = 4.0  #: distinct features, up to which accuracy is hardly less: docs/scaling.md
 BUSY = 0.5  #: share of a core's time that is planned with in the busiest minute
 CORES = 8  #: of a node
-SNAPSHOT_EVERY = 20_000  #: lessons
-NETWORK_BYTES_S = 100e6
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,6 @@ class Plan:
             f"{self.lessons_per_s * costs.lessons.mean():.1%}",
             _rounded(self.lessons_per_s * self.row_bytes * (nodes - 1)) + "/s",
             f"{self.lessons_per_s * costs.applied:.2%}",
-            f"{self.table_bytes / NETWORK_BYTES_S + SNAPSHOT_EVERY * costs.applied:.1f} s",
         ]
 
 
@@ -124,7 +121,6 @@ ROWS = (
     "writer busy, at most",
     "read from the database, at most",
     "a core's time to follow, at most",
-    "a new node begins after",
 )
 SITES = (
     Plan("family", Site(5, nodes=1, lessons_per_user=1.0), journals=1, days=3_650),
