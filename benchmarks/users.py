@@ -157,22 +157,20 @@ def compared(events: list[Event], said: Said) -> dict[str, dict[str, dict[str, f
 def poison() -> dict[str, Any]:
     """The verdicts of ninety-nine users after one has taught ever more wrong lessons; the bound, and without it."""
     messages, labels, _ = read()
-    n_taught = 5_000
-    held_out = range(n_taught, n_taught + 5_000)
+    n = 5_000
+    order = np.random.default_rng(3).permutation(len(messages)).tolist()
+    taught, held_out, others = order[:n], order[n : 2 * n], order[2 * n :]
     is_spam = np.array([labels[i] == "spam" for i in held_out])
     found: dict[str, Any] = {}
     for name, who in (("bounded", "mallory"), ("under no name, unbounded", "")):
         with opened() as filter_:
             by_user = defaultdict(list)
-            for i in range(n_taught):
-                by_user[i % USERS].append((messages[i], labels[i], ""))
+            for at, i in enumerate(taught):
+                by_user[at % USERS].append((messages[i], labels[i], ""))
             for user, lessons in by_user.items():
                 list(filter_.learn_many(lessons, f"user {user}"))
             for wrong in (0, 100, 1_000, 5_000):
-                start = n_taught + 5_000
-                flipped = [
-                    (messages[i], "ham" if labels[i] == "spam" else "spam", "") for i in range(start, start + wrong)
-                ]
+                flipped = [(messages[i], "ham" if labels[i] == "spam" else "spam", "") for i in others[:wrong]]
                 list(filter_.learn_many(flipped, who))
                 log_odds = np.array([filter_.check(messages[i], "user 1").log_odds for i in held_out])
                 found[f"{name}, {wrong} wrong lessons"] = figures(log_odds, is_spam)

@@ -9,12 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
+from priory.ageing import Ageing, Limits
 from priory.autolearn import Autolearn, certain_label
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection, Store, follow_store
+from priory.journal import (
+    AUTOMATIC,
+    EVERYTHING,
+    PERSONAL_BITS,
+    Journal,
+    JournalError,
+    Selection,
+    Store,
+    follow_store,
+    is_person,
+)
 from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
@@ -23,6 +34,7 @@ from priory.verdict import Claim, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
+    from priory.journal.persons import User
     from priory.listed import Listed, Page
     from priory.predicted import Predicted
 
@@ -59,6 +71,7 @@ class Options:
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
     personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
+    limits: Limits = field(default_factory=Limits)
     unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
@@ -133,7 +146,9 @@ def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
     return 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
 
 
-def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -> Iterator[list[Thing]]:
+def together(
+    things: Iterable[Thing], size: Callable[[Thing], int], most: int, most_bytes: int = MOST_BYTES_TOGETHER
+) -> Iterator[list[Thing]]:
     """Yield things in groups of `most`, or fewer if they are large; those before one that cannot be had come first.
 
     The last group may be empty.
@@ -147,7 +162,7 @@ def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -
         for thing in things:
             some.append(thing)
             n_bytes += size(thing)
-            if len(some) == most or n_bytes >= MOST_BYTES_TOGETHER:
+            if len(some) == most or n_bytes >= most_bytes:
                 yield some
                 some, n_bytes = [], 0
     except Exception:
@@ -183,6 +198,7 @@ class Filter:
         self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._ageing: Ageing | None = None
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
@@ -366,6 +382,42 @@ class Filter:
         1
         """
         yield from self._memory.forget_many(self.resolved(selection), group)
+
+    @property
+    def ageing(self) -> Ageing:
+        """What forgets the oldest lessons where there are more than there may be."""
+        if self._ageing is None:
+            self._ageing = Ageing(self._memory, self.options.limits)
+        return self._ageing
+
+    def users(self) -> "list[User]":
+        """Return all who have taught under a name, with how many lessons each has."""
+        return self.journal.persons.every()
+
+    def exported(self, user: str) -> Iterator[dict[str, Any]]:
+        """Yield all that the journal has of each lesson of a user, as plain values for JSON."""
+        import base64  # noqa: PLC0415 - a quick start where nobody exports
+
+        for lesson in self.journal.lessons_of(user):
+            held_out = lesson.held_out
+            yield lesson._asdict() | {
+                "digest": lesson.digest.hex(),
+                "features": base64.b64encode(lesson.features).decode(),
+                "held_out": None if held_out is None else base64.b64encode(held_out).decode(),
+            }
+
+    def delete_user(self, user: str, group: int = GROUP) -> Iterator[int]:
+        """Delete all that there is of a user, exactly; yield how many lessons are durably gone, group by group.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     _ = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "ham", user="ann")
+        ...     sum(filter.delete_user("ann")), filter.users()
+        (1, [])
+        """
+        if not is_person(user):
+            raise ValueError("a user has a name: lessons under none are forgotten by selection")
+        yield from self._memory.delete_user(user, group)
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
         """Turn a lesson of a person round without the message, durably and exactly; None if there is none.

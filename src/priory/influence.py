@@ -8,10 +8,10 @@ when a lesson is learned and stays in its row: forgetting, joining journals and 
 from typing import Final
 
 FEW: Final = 20  #: Fewer others than these, a family or an office, know each other: there is no bound.
-LEAST: Final = 100  #: lessons that anybody may teach everyone;
-ONE_IN: Final = 20  #: or one for so many of the others together,
+TIMES: Final = 2  #: Anybody may teach everyone so many times what the others have taught on average;
+ONE_IN: Final = 50  #: or a lesson for so many of the others together,
 MOST: Final = 1_000  #: up to this;
-TIMES: Final = 2  #: or so many times what the others have taught on average
+LEAST: Final = 20  #: but this in any case.
 
 
 def room(own: int, others: int, of_others: int) -> int | None:
@@ -22,8 +22,8 @@ def room(own: int, others: int, of_others: int) -> int | None:
 
     >>> room(own=5000, others=3, of_others=200) is None
     True
-    >>> [room(own=60, others=100, of_others=n) for n in (1_000, 8_000, 100_000)]
-    [40, 340, 1940]
+    >>> [room(own=15, others=1_000, of_others=n) for n in (1_000, 50_000, 900_000)]
+    [5, 985, 1785]
     """
     if others < FEW:
         return None

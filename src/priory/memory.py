@@ -4,8 +4,9 @@ Each lesson is scored just before it is learned, which is what calibration and c
 where it is decided which scores are worth counting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -273,13 +274,30 @@ class Memory:
             raise SelectionError("the selection has all lessons in it: say which to forget")
         meant = iter(self.journal.listing.changes_of(selection))
         while some := list(islice(meant, group)):
-            with self._changing():
-                there = self.journal.listing.still(some)
-                self.journal.bury(there, self.journal.now())
-                for digest, user in there:
-                    self._forget(digest, user)
-            if there:
-                yield len(there)
+            if n_gone := self.forget_chosen(partial(self._buried, some)):
+                yield n_gone
+
+    def _buried(self, changes: list[int]) -> list[tuple[bytes, str]]:
+        """The lessons that these changes have learned and that are still there, which shall not come back."""
+        there = self.journal.listing.still(changes)
+        self.journal.bury(there, self.journal.now())
+        return there
+
+    def forget_chosen(self, chosen: Callable[[], list[tuple[bytes, str]]], *, wait: bool = True) -> int:
+        """Take back lessons, by digest and user, that are chosen when nobody else writes; return how many."""
+        with self._changing(wait=wait):
+            there = chosen()
+            for digest, user in there:
+                self._forget(digest, user)
+        return len(there)
+
+    def delete_user(self, user: str, group: int) -> Iterator[int]:
+        """Take back all lessons of a user and leave no trace of them; yield how many are gone, group by group."""
+        yield from self.forget_many(Selection(user=user), group)
+        self.view.settle()
+        with self.journal.writing():
+            self.journal.erase(user)
+        self.journal.wipe()
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""

@@ -41,7 +41,7 @@ class Journal:
         self.listing = Listing(database)
         self.automatic = Automatic(database)
         self._confirmed = Confirmed(database)
-        self._persons = Persons(database)
+        self.persons = Persons(database)
         self._tombstones = Tombstones(database) if shared else None
         self._tally: Counter[str] = Counter()
         self._moved: Counter[str] = Counter()  # by how much the lessons of persons that count for everyone
@@ -53,6 +53,8 @@ class Journal:
         self.version = database.version
         self.reading = database.reading
         self.size_bytes = database.size_bytes
+        self.used_bytes = database.used_bytes
+        self.wipe = database.wipe
         self.check = database.check
         self.close = database.close
         self.id, self.bits, self.personal_bits = known or self._identity()
@@ -105,7 +107,7 @@ class Journal:
             self._tally.items(),
         )
         if self._moved:
-            self._persons.note(self._moved)
+            self.persons.note(self._moved)
         self._tally.clear()
         self._moved.clear()
         settled = self.position().settled
@@ -113,8 +115,8 @@ class Journal:
 
     def taught_by(self, user: str) -> tuple[int, int]:
         """Return how many lessons of a person count for everyone, and of how many others some do; while writing."""
-        own = self._persons.n_of(user)
-        return own + self._moved[user], self._persons.n() - (own > 0)
+        own = self.persons.n_of(user)
+        return own + self._moved[user], self.persons.n() - (own > 0)
 
     @property
     def stamp(self) -> str:
@@ -288,6 +290,16 @@ class Journal:
         """Yield all lessons in the order they were learned; meanwhile nothing can be written through this journal."""
         with self.reading():
             yield from self._lessons(self._db.each_row(self._select("TRUE ORDER BY change")))
+
+    def lessons_of(self, user: str) -> Iterator[Lesson]:
+        """Yield the lessons of a user in the order they were learned; meanwhile nothing can be written, as above."""
+        with self.reading():
+            yield from self._lessons(self._db.each_row(self._select(f"{self._db.has_user} ORDER BY change"), user))
+
+    def erase(self, user: str) -> None:
+        """Leave nothing of a user whose lessons are forgotten and settled; call inside `writing`."""
+        if self._tombstones:
+            self._tombstones.remove(user)
 
     def _select(self, where: str) -> str:
         return f"SELECT change, {self._db.features}, {_LESSON} FROM lessons WHERE {where}"  # noqa: S608

@@ -6,7 +6,7 @@ teaches under a name there is no such table.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from priory.journal.database import Database
 from priory.journal.lesson import AUTOMATIC
@@ -15,6 +15,14 @@ _TABLE: Final = "taught"
 _MAKE: Final = (f'CREATE TABLE IF NOT EXISTS {_TABLE} ("user" TEXT PRIMARY KEY, n INTEGER NOT NULL)',)
 _SET: Final = f'INSERT INTO {_TABLE} ("user", n) VALUES (?, ?) ON CONFLICT ("user") DO UPDATE SET n = excluded.n'  # noqa: S608
 _EVERYONE: Final = ""
+
+
+class User(NamedTuple):
+    """Somebody who has taught under a name."""
+
+    name: str
+    lessons: dict[str, int]  #: of each label
+    unshared: int  #: those of them that count for this user alone
 
 
 class Persons:
@@ -34,6 +42,18 @@ class Persons:
     def _row(self, user: str) -> int | None:
         rows = self._db.rows(f'SELECT n FROM {_TABLE} WHERE "user" = ?', user)  # noqa: S608
         return int(rows[0][0]) if rows else None
+
+    def every(self) -> list[User]:
+        """Return all who have taught under a name, in the order of the names; all lessons are looked through."""
+        sql = (
+            'SELECT "user", label, count(*), sum(CASE WHEN shared THEN 0 ELSE 1 END) FROM lessons '
+            'WHERE "user" <> ? AND "user" <> ? GROUP BY "user", label ORDER BY "user", label'
+        )
+        found: dict[str, User] = {}
+        for name, label, n, unshared in self._db.rows(sql, _EVERYONE, AUTOMATIC):
+            was = found.get(name, User(name, {}, 0))
+            found[name] = User(name, {**was.lessons, label: int(n)}, was.unshared + int(unshared))
+        return list(found.values())
 
     def note(self, moved: Mapping[str, int]) -> None:
         """Note by how much the lessons of persons have become more or fewer; the lessons are written down already."""

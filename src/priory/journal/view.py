@@ -12,7 +12,7 @@ from priory.journal.automatic import Tallies
 from priory.journal.database import SharedSnapshots
 from priory.journal.following import Following
 from priory.journal.journal import Journal
-from priory.journal.lesson import Change, JournalAwayError, JournalError, Position
+from priory.journal.lesson import Change, JournalAwayError, JournalBusyError, JournalError, Position
 from priory.journal.news import Mark, News
 from priory.journal.ownership import one_at_a_time
 from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
@@ -30,6 +30,8 @@ SNAPSHOT_EVERY_IN_BULK: Final = 20_000
 #: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
 RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
+_MOST_TRIES: Final = 100  # to settle, while somebody else is about it
+_PAUSE_S: Final = 0.2
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
@@ -265,6 +267,20 @@ class View:
             self.catch_up()
             self._journal.settle(self._save())
         self._saved_change = self.change
+
+    def settle(self) -> None:
+        """Write a snapshot, and have the journal drop what was forgotten up to it, also where it is shared."""
+        self.save()
+        shared, wanted = self._journal.shared, self.change
+        for _ in range(_MOST_TRIES if shared else 0):
+            with self._journal.reading():
+                self.catch_up()
+                settled = self._journal.position().settled
+            if settled >= wanted or (shared and shared.save(self.change, self._stamp, self._labels, self.counts.room)):
+                return
+            time.sleep(_PAUSE_S)
+        if shared:
+            raise JournalBusyError(f"{self._journal.name} is in use: what was forgotten is still kept; try again.")
 
     def _save_of_shared(self, shared: SharedSnapshots) -> None:
         """Write the snapshot of this machine; and the one of all, if that is due and nobody else is about it."""
