@@ -417,6 +417,7 @@ class Filter:
         """
         if not is_person(user):
             raise ValueError("a user has a name: lessons under none are forgotten by selection")
+        self._keeping.drop_user(user)
         yield from self._memory.delete_user(user, group)
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:

@@ -62,6 +62,12 @@ class Keeping:
             outbox.drop(last)
             n += len(acts)
 
+    def drop_user(self, user: str) -> None:
+        """Let go of all that a user said and the journal has not heard."""
+        outbox = self._outbox
+        if outbox is not None:
+            outbox.drop_user(user)
+
     def _take_in(self, acts: list[Kept]) -> None:
         """Have the journal take in acts, each by its time: so those of a user may come together, which is quicker."""
 

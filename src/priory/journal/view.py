@@ -1,6 +1,7 @@
 """The counts of a journal, kept in step with it."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
