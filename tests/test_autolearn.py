@@ -304,3 +304,15 @@ def taught(filter_: Filter) -> list[tuple[bytes, str, str]]:
 def test_the_workbench_judges_by_what_people_said_alone(filter_: Filter) -> None:
     learn_what_comes(filter_)
     assert len(list(lessons(filter_.journal))) == len(TAUGHT)
+
+
+def test_what_a_user_sees_differently_is_not_learned_for_everyone(tmp_path: Path):
+    with Filter.open(tmp_path, Options(autolearn=Autolearn(certainty=0.5, after=10))) as filter_:
+        list(filter_.learn_many([(drawn.raw, drawn.label, "") for drawn in draw(200, seed=1)]))
+        lists = [b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example" % i for i in range(31)]
+        list(filter_.learn_many([(raw, "spam", "") for raw in lists[1:]], "ann"))
+        verdict = filter_.check(lists[0], "ann")
+        assert verdict.you
+        assert verdict.label == "spam"
+        assert not filter_.would_learn(verdict)
+        assert filter_.would_learn(filter_.check(next(iter(draw(1, seed=1))).raw))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from priory.explanation import SHADES, added_up
 from priory.markup import Html, element, exact, together
 from priory.scale import percent, scale, tone
-from priory.verdict import digits, is_readable
+from priory.verdict import digits, in_words, is_readable
 
 if TYPE_CHECKING:
     from priory.explanation import Coloured, Explanation, Span
@@ -62,6 +62,7 @@ def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1
     return together(
         element(heading, element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {said}"),
         element("p", verdict.reason, class_="reason") if verdict.reason else "",
+        element("p", in_words(verdict), class_="own") if verdict.user and not verdict.reason else "",
         scale(verdict, before),
         element("p", f"Probabilities: {verdict.of_each}.", class_="quiet") if verdict.of_each else "",
         element(

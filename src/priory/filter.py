@@ -9,12 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
+from priory.ageing import Ageing, Limits
 from priory.autolearn import Autolearn, certain_label
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, Journal, JournalError, Selection, Store, follow_store
+from priory.journal import (
+    AUTOMATIC,
+    EVERYTHING,
+    PERSONAL_BITS,
+    Journal,
+    JournalError,
+    Selection,
+    Store,
+    follow_store,
+    is_person,
+)
 from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
@@ -23,6 +34,7 @@ from priory.verdict import Claim, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
+    from priory.journal.persons import User
     from priory.listed import Listed, Page
     from priory.predicted import Predicted
 
@@ -58,6 +70,8 @@ class Options:
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
+    personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
+    limits: Limits = field(default_factory=Limits)
     unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
@@ -132,7 +146,9 @@ def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
     return 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
 
 
-def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -> Iterator[list[Thing]]:
+def together(
+    things: Iterable[Thing], size: Callable[[Thing], int], most: int, most_bytes: int = MOST_BYTES_TOGETHER
+) -> Iterator[list[Thing]]:
     """Yield things in groups of `most`, or fewer if they are large; those before one that cannot be had come first.
 
     The last group may be empty.
@@ -146,7 +162,7 @@ def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -
         for thing in things:
             some.append(thing)
             n_bytes += size(thing)
-            if len(some) == most or n_bytes >= MOST_BYTES_TOGETHER:
+            if len(some) == most or n_bytes >= most_bytes:
                 yield some
                 some, n_bytes = [], 0
     except Exception:
@@ -176,11 +192,13 @@ class Filter:
         self.home = home
         self.options = options
         self._model = options.model
-        journal, counts = open_journal(home, options.spec.bits, options.store)
+        bits = options.spec.bits, options.personal_bits
+        journal, counts = open_journal(home, bits, options.store)
         self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
         self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._ageing: Ageing | None = None
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
@@ -222,7 +240,7 @@ class Filter:
     @property
     def trouble(self) -> Exception | None:
         """Why the counts may be older than the journal: it cannot be reached; None if it can."""
-        return self._memory.view.trouble
+        return self._memory.view.following.trouble
 
     def follow(self) -> None:
         """Have what other machines teach come by itself from now on: then no check waits for the server of a journal.
@@ -230,7 +248,7 @@ class Filter:
         Where the journal is a file, there is no need to.
         """
         if self.options.store is not None:
-            self._memory.view.follow(partial(follow_store, self.options.store))
+            self._memory.view.following.follow(partial(follow_store, self.options.store))
 
     def refresh(self) -> None:
         """Take in what others have taught, as every check does: for who has a moment."""
@@ -274,28 +292,28 @@ class Filter:
         """Read messages once, for `check` and `learn` to use."""
         return prepare_many(messages, self._spec, named=self.names_letters)
 
-    def check(self, message: bytes | Prepared) -> Verdict:
-        """Return what is to be said about a message."""
-        (verdict,) = self.check_many([message])
+    def check(self, message: bytes | Prepared, user: str = "") -> Verdict:
+        """Return what is to be said about a message; to a user, as far as that one sees it differently."""
+        (verdict,) = self.check_many([message], user)
         return verdict
 
-    def check_many(self, messages: Sequence[bytes | Prepared]) -> Iterator[Verdict]:
+    def check_many(self, messages: Sequence[bytes | Prepared], user: str = "") -> Iterator[Verdict]:
         """Yield what is to be said about each message: all are read, then judged; who has many gives some at a time."""
         read = prepare_many(messages, self._spec)
         self._memory.view.refresh()
         for each in read:
             missing = self._missing()
-            yield self._verdict(each, self._scores(each.features, missing), missing)
+            yield self._verdict(each, self._scores(each.features, missing, user), missing, user)
 
-    def explain(self, raw: bytes) -> "Explanation":
+    def explain(self, raw: bytes, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
         from priory.explanation import Explanation, coloured  # noqa: PLC0415 - a quick start where no one asks why
 
         read = self.prepare(raw)
         self._memory.view.refresh()
         missing = self._missing()
-        scores = self._scores(read.features, missing)
-        verdict = self._verdict(read, scores, missing)
+        scores = self._scores(read.features, missing, user)
+        verdict = self._verdict(read, scores, missing, user)
         about = scores[self.options.labels.index(verdict.about)]
         return Explanation(verdict, coloured(read.features, about))
 
@@ -337,9 +355,12 @@ class Filter:
         return [user for user in self.journal.users_of(digest) if user != AUTOMATIC]
 
     def would_learn(self, verdict: Verdict) -> bool:
-        """Tell whether a message is one to learn automatically, as far as its verdict goes."""
+        """Tell whether a message is one to learn automatically, as far as its verdict goes.
+
+        What is learned so counts for everyone: what a user sees differently is no reason.
+        """
         rules = self.options.autolearn
-        return rules is not None and certain_label(verdict, rules) is not None
+        return rules is not None and not verdict.you and certain_label(verdict, rules) is not None
 
     def autolearn(self, message: bytes | Prepared, label: str) -> str:
         """Learn a message that the filter `would_learn`, of the label that was said, if all else allows it, too.
@@ -361,6 +382,42 @@ class Filter:
         1
         """
         yield from self._memory.forget_many(self.resolved(selection), group)
+
+    @property
+    def ageing(self) -> Ageing:
+        """What forgets the oldest lessons where there are more than there may be."""
+        if self._ageing is None:
+            self._ageing = Ageing(self._memory, self.options.limits)
+        return self._ageing
+
+    def users(self) -> "list[User]":
+        """Return all who have taught under a name, with how many lessons each has."""
+        return self.journal.persons.every()
+
+    def exported(self, user: str) -> Iterator[dict[str, Any]]:
+        """Yield all that the journal has of each lesson of a user, as plain values for JSON."""
+        import base64  # noqa: PLC0415 - a quick start where nobody exports
+
+        for lesson in self.journal.lessons_of(user):
+            held_out = lesson.held_out
+            yield lesson._asdict() | {
+                "digest": lesson.digest.hex(),
+                "features": base64.b64encode(lesson.features).decode(),
+                "held_out": None if held_out is None else base64.b64encode(held_out).decode(),
+            }
+
+    def delete_user(self, user: str, group: int = GROUP) -> Iterator[int]:
+        """Delete all that there is of a user, exactly; yield how many lessons are durably gone, group by group.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     _ = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "ham", user="ann")
+        ...     sum(filter.delete_user("ann")), filter.users()
+        (1, [])
+        """
+        if not is_person(user):
+            raise ValueError("a user has a name: lessons under none are forgotten by selection")
+        yield from self._memory.delete_user(user, group)
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
         """Turn a lesson of a person round without the message, durably and exactly; None if there is none.
@@ -471,13 +528,13 @@ class Filter:
         if label not in self.options.labels:
             raise ValueError(f"unknown label {label!r}: this filter knows {', '.join(self.options.labels)}")
 
-    def _scores(self, features: Features, missing: list[str]) -> list[Score]:
+    def _scores(self, features: Features, missing: list[str], user: str) -> list[Score]:
         if missing:
             n = len(self.options.labels)
             return [no_evidence(features, math.log(1 / (n - 1)))] * n
-        return scores(features, self._memory.counts, self._model, self._memory.calibrations)
+        return scores(features, self._memory.counts, self._model, self._memory.calibrations, user)
 
-    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str]) -> Verdict:
+    def _verdict(self, read: Prepared, scores: list[Score], missing: list[str], user: str) -> Verdict:
         labels, costs = self.options.labels, self.options.costs
         claims = {
             label: Claim(
@@ -486,6 +543,7 @@ class Filter:
                 score.prior,
                 partial(evidence, read.features, score),
                 partial(weighed, read.features, score),
+                score.you,
             )
             for label, score in zip(labels, scores, strict=True)
         }
@@ -500,6 +558,7 @@ class Filter:
             expected_costs=expected,
             digest=read.digest.hex(),
             reason=reason,
+            user=user,
             unwanted=self.options.unwanted,
         )
 

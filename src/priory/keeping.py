@@ -50,7 +50,7 @@ class Keeping:
             return KEPT
 
     def deliver(self) -> int:
-        """Hand what was kept to the journal, in order; return how many lessons and wishes that were."""
+        """Hand what was kept to the journal; return how many lessons and wishes that were."""
         outbox, n = self._outbox, 0
         if outbox is None:
             return 0
@@ -63,7 +63,12 @@ class Keeping:
             n += len(acts)
 
     def _take_in(self, acts: list[Kept]) -> None:
-        for (user, is_lesson), some in groupby(acts, lambda act: (act.user, act.label is not None)):
+        """Have the journal take in acts, each by its time: so those of a user may come together, which is quicker."""
+
+        def kind(act: Kept) -> tuple[str, bool]:
+            return act.user, act.label is not None
+
+        for (user, is_lesson), some in groupby(sorted(acts, key=kind), kind):
             if is_lesson:
                 self._memory.learn([self._taught(act) for act in some], user, late=True)
             else:
@@ -72,15 +77,15 @@ class Keeping:
 
     def _reach(self) -> None:
         """Hand over what was kept, before anything is said after it; do not try again what has just failed."""
-        view = self._memory.view
-        if view.is_away and isinstance(view.trouble, JournalAwayError):
-            raise view.trouble
+        following = self._memory.view.following
+        if following.is_away and isinstance(following.trouble, JournalAwayError):
+            raise following.trouble
         self._memory.journal.get_known()
         self.deliver()
 
     def _keep(self, acts: list[Kept], error: JournalAwayError) -> None:
-        if not self._memory.view.is_away:
-            self._memory.view.work_on(error)
+        if not self._memory.view.following.is_away:
+            self._memory.view.following.work_on(error)
         outbox = self._outbox
         if outbox is None:
             raise error

@@ -4,8 +4,9 @@ Each lesson is scored just before it is learned, which is what calibration and c
 where it is decided which scores are worth counting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -23,7 +24,8 @@ from priory.bayes.counts import (
     stored_scores,
 )
 from priory.bayes.line import n_outcomes
-from priory.features import VERSION, Numbers, unpacked
+from priory.features import VERSION, Features, Numbers, unpacked
+from priory.influence import room
 from priory.journal import (
     AUTOMATIC,
     Change,
@@ -37,6 +39,7 @@ from priory.journal import (
     SelectionError,
     Store,
     View,
+    is_person,
     may_write,
     merge,
     open_file,
@@ -45,6 +48,7 @@ from priory.journal import (
     open_store_or_later,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
+from priory.personal import rows_of
 from priory.scoring import CERTAIN, calibrations, held_out, plain_scores, towards
 from priory.table import LEAST_KNOWN, are_comparable, is_known
 
@@ -96,14 +100,14 @@ class Memory:
         rules: Autolearn | None = None,
     ) -> None:
         self.journal = journal
-        self.view = View(journal, labels, counts)
+        self.view = View(journal, labels, counts, rows_of)
         self._labels = labels
         self._model = model
         self._rules = rules
         try:
             refuse_another_order(self.journal, labels)
         except JournalAwayError as error:
-            self.view.work_on(error)
+            self.view.following.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -136,12 +140,12 @@ class Memory:
 
     def abandon(self) -> None:
         """Let go of the files at once."""
-        self.view.stop_following()
+        self.view.following.stop()
         self.journal.close()
 
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
-        self.view.stop_following()
+        self.view.following.stop()
         try:
             if self._has_changed:
                 self.view.save_if_due()
@@ -270,13 +274,30 @@ class Memory:
             raise SelectionError("the selection has all lessons in it: say which to forget")
         meant = iter(self.journal.listing.changes_of(selection))
         while some := list(islice(meant, group)):
-            with self._changing():
-                there = self.journal.listing.still(some)
-                self.journal.bury(there, self.journal.now())
-                for digest, user in there:
-                    self._forget(digest, user)
-            if there:
-                yield len(there)
+            if n_gone := self.forget_chosen(partial(self._buried, some)):
+                yield n_gone
+
+    def _buried(self, changes: list[int]) -> list[tuple[bytes, str]]:
+        """The lessons that these changes have learned and that are still there, which shall not come back."""
+        there = self.journal.listing.still(changes)
+        self.journal.bury(there, self.journal.now())
+        return there
+
+    def forget_chosen(self, chosen: Callable[[], list[tuple[bytes, str]]], *, wait: bool = True) -> int:
+        """Take back lessons, by digest and user, that are chosen when nobody else writes; return how many."""
+        with self._changing(wait=wait):
+            there = chosen()
+            for digest, user in there:
+                self._forget(digest, user)
+        return len(there)
+
+    def delete_user(self, user: str, group: int) -> Iterator[int]:
+        """Take back all lessons of a user and leave no trace of them; yield how many are gone, group by group."""
+        yield from self.forget_many(Selection(user=user), group)
+        self.view.settle()
+        with self.journal.writing():
+            self.journal.erase(user)
+        self.journal.wipe()
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
@@ -367,11 +388,31 @@ class Memory:
 
     def _learn_new(self, new: list[Taught], user: str) -> None:
         """Learn messages that are not in the journal, in their order."""
+        if not is_person(user):
+            self._learn_for_everyone(new, user)
+            return
+        own, others = self.journal.taught_by(user)
+        most = room(own, others, sum(self.view.by_people) - own)
+        self._learn_for_everyone(new[:most], user)
+        if most is not None:
+            self._learn_for_one(new[most:], user)
+
+    def _learn_for_everyone(self, new: list[Taught], user: str) -> None:
         if new:
-            node = self.journal.node
+            node, predicted = self.journal.node, self._count(new)
             self.journal.learn_many(
-                _lesson(each, held_out, user, node) for each, held_out in zip(new, self._count(new), strict=True)
+                _lesson(each, held_out, user, node) for each, held_out in zip(new, predicted, strict=True)
             )
+            if is_person(user):
+                for each, held_out in zip(new, predicted, strict=True):
+                    self.view.add_personal(user, each.label, held_out, each.buckets, each.offsets)
+
+    def _learn_for_one(self, new: list[Taught], user: str) -> None:
+        """Learn messages that count for the one who taught them alone."""
+        for each in new:
+            held_out = self._predict(each) if are_comparable(self.counts.totals) else None
+            self.journal.learn(_lesson(each, held_out, user, self.journal.node)._replace(shared=False))
+            self.view.add_personal(user, each.label, held_out, each.buckets, each.offsets)
 
     def _count(self, new: list[Taught]) -> list[HeldOut | None]:
         """Count messages; return what was predicted of each just before it was.
@@ -405,10 +446,19 @@ class Memory:
 
     def _count_uncertain(self, taught: Taught, plain: list[float]) -> HeldOut:
         """Count a message with these scores; return what the newest lines predict of it."""
-        which, n_labels = self._labels.index(taught.label), len(self._labels)
-        predicted = held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
+        predicted = self._held_out(plain, taught.label)
         self.view.add(taught.buckets, taught.label, predicted)
         return predicted
+
+    def _predict(self, taught: Taught) -> HeldOut:
+        """Return what the newest lines predict of a message that is not counted."""
+        return self._held_out(
+            plain_scores(Features(taught.buckets, taught.offsets), self.counts, self._model), taught.label
+        )
+
+    def _held_out(self, plain: list[float], label: str) -> HeldOut:
+        which, n_labels = self._labels.index(label), len(self._labels)
+        return held_out(plain, which, n_labels, towards(plain, which, n_labels, self.calibrations))
 
     def _are_in_turn(self, labels: list[int]) -> list[bool]:
         """Tell mail as it comes from a folder of one label: what its lessons would have scored says little."""
@@ -463,6 +513,7 @@ class Memory:
                 scored = stored(zip(plain, _corrections(lesson.held_out, len(plain)), strict=True))
             self.journal.learn(lesson._replace(held_out=scored))
             self.view.add(features.buckets, lesson.label, scored)
+            self.view.add_personal(lesson.user, lesson.label, scored, features.buckets, features.offsets)
             if is_confirmed:
                 self.journal.confirm(lesson.digest, lesson.user, lesson.label)
 
@@ -478,11 +529,11 @@ def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> L
     return Lesson(digest, label, features, held_out, user, source, sender, when, node=node)
 
 
-def open_journal(home: Path, bits: int, store: Store | None) -> tuple[Journal, Path]:
+def open_journal(home: Path, bits: tuple[int, int], store: Store | None) -> tuple[Journal, Path]:
     """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
     if store is not None:
         counts = home / "shared-counts"
-        return open_store_or_later(store, VERSION, counts, bits), counts
+        return open_store_or_later(store, VERSION, home, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
 
@@ -492,8 +543,8 @@ def open_journal_to_read(home: Path, store: Store | None) -> Journal:
     return open_store(store, VERSION) if store else open_file_to_read(home / "journal.sqlite", VERSION)
 
 
-def _opened(path: Path, counts: Path, bits: int) -> Journal:
-    """Open the journal of a home; who may only read it can still check mail."""
+def _opened(path: Path, counts: Path, bits: tuple[int, int]) -> Journal:
+    """Open the journal of a home, or make one with so many bits; who may only read it can still check mail."""
     is_there = path.exists() and path.stat().st_size > 0
     if counts.exists() and not is_there:
         raise JournalError(
@@ -502,4 +553,4 @@ def _opened(path: Path, counts: Path, bits: int) -> Journal:
         )
     if is_there and not (may_write(path) and may_write(path.parent)):
         return open_file_to_read(path, VERSION)
-    return open_file(path, VERSION, bits)
+    return open_file(path, VERSION, bits[0], personal_bits=bits[1])

@@ -15,6 +15,8 @@ from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
 from priory.bayes.correction import correction
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, predictions, stored
 from priory.features import Features
+from priory.journal import is_person
+from priory.personal import PERSONAL, key_of
 from priory.table import is_known, total
 from priory.verdict import probability
 
@@ -31,15 +33,16 @@ class Score(NamedTuple):
     of_contrast: "array[float]"  #: the terms of the contrast in which the label is found,
     sign: int = 1  #: and on which side: 1 if the contrast is about it, else -1
     others: float = 0.0
+    you: float = 0.0  #: what of the log-odds is the evidence of the one for whom the message is
 
     @classmethod
-    def of(cls, prior: float, terms: "array[float]") -> Self:
+    def of(cls, prior: float, terms: "array[float]", you: float = 0.0) -> Self:
         """Add up prior and terms."""
-        return cls(prior, prior + total(terms), terms)
+        return cls(prior, prior + total(terms), terms, you=you)
 
     def of_the_other(self) -> Self:
         """Return the score of the other of two labels."""
-        return type(self)(-self.prior, 0.0 - self.log_odds, self.of_contrast, -self.sign)
+        return type(self)(-self.prior, 0.0 - self.log_odds, self.of_contrast, -self.sign, you=0.0 - self.you)
 
     def with_others(self, others: float) -> Self:
         """Return the score with what the other labels take or leave."""
@@ -104,27 +107,40 @@ def certainty(predicted: HeldOut, label: int, n_labels: int, lines: Sequence[Cal
     return _shares([line.log_odds(score) for score, line in zip(plain, lines, strict=True)])[label]
 
 
-def scores(features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration]) -> list[Score]:
-    """Return the calibrated score of every label, in their order."""
-    own = [
-        _score(features, counts, model, label, line)
-        for label, line in zip(contrasts(counts.n_labels), lines, strict=True)
-    ]
+def scores(
+    features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration], user: str = ""
+) -> list[Score]:
+    """Return the calibrated score of every label, in their order, as the one sees it for whom the message is."""
+    own = []
+    for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
+        terms = _terms(features, counts, model, label, line.slope)
+        own.append(Score.of(line.intercept, terms, _add_own(terms, features, counts, label, user)))
     if counts.n_labels == 2:
         return [own[0].of_the_other(), own[0]]
     return _summing_to_one(own)
 
 
-def _score(features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration) -> Score:
-    """A label that was never learned has its prior and no evidence."""
+def _terms(features: Features, counts: Counts, model: PresenceBayes, label: int, slope: float) -> "array[float]":
+    """What each feature adds: nothing for a label that was never learned."""
     if counts.totals[label] == 0:
-        return no_evidence(features, line.intercept)
-    return Score.of(line.intercept, model.terms(features.buckets, features.offsets, counts, label, line.slope))
+        return _zeros(features)
+    return model.terms(features.buckets, features.offsets, counts, label, slope)
+
+
+def _add_own(terms: "array[float]", features: Features, counts: Counts, label: int, user: str) -> float:
+    """Add to the terms what a user's own evidence says, and return the sum of that."""
+    if not is_person(user) or counts.totals[label] == 0:
+        return 0.0
+    return PERSONAL.add_terms(terms, counts.personal, features.buckets, features.offsets, key_of(user), label)
+
+
+def _zeros(features: Features) -> "array[float]":
+    return array("d", bytes(8 * len(features)))
 
 
 def no_evidence(features: Features, prior: float) -> Score:
     """Return a score to which no feature adds anything."""
-    return Score.of(prior, array("d", bytes(8 * len(features))))
+    return Score.of(prior, _zeros(features))
 
 
 def _summing_to_one(own: list[Score]) -> list[Score]:

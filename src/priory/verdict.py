@@ -56,6 +56,7 @@ class Claim:
 
     #: Lists so many of the weightiest, readable or not, and adds up all of each kind, in far less time, too.
     weigh: Callable[[int], tuple[tuple[Evidence, ...], tuple[Kind, ...]]] = field(repr=False, compare=False)
+    you: float = 0.0  #: what of the log-odds is the evidence of the one for whom the message is
 
     @property
     def probability(self) -> float:
@@ -79,12 +80,14 @@ class Verdict:
     expected_costs: Mapping[str, float]
     digest: str
     reason: str = ""  #: why nothing could be said, if so
+    user: str = ""  #: for whom the message is, if that was said
     unwanted: tuple[str, ...] = ()  #: the labels of mail that nobody wants, if they were named
 
     def __str__(self) -> str:
         """One line for a person: what is said, how probable it is, and the sum it comes from."""
         said = f"{self.label}: {self.about} with probability {digits(self.probability)}"
-        sum_ = self.reason or f"log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
+        own = f"{in_words(self)}; " if self.user else ""
+        sum_ = self.reason or f"{own}log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
         return f"{said} ({sum_})"
 
     @property
@@ -116,6 +119,16 @@ class Verdict:
         return self.claims[self.about].prior
 
     @property
+    def you(self) -> float:
+        """What of the log-odds is the evidence of the user for whom the message is."""
+        return self.claims[self.about].you
+
+    @property
+    def everyone(self) -> float:
+        """What the log-odds are but for that: the prior, and what has been learned from everyone."""
+        return self.log_odds - self.you
+
+    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """Every feature with its term, the weightiest first."""
         return self.claims[self.about].evidence
@@ -137,9 +150,10 @@ class Verdict:
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
+        own = f"; you={self.you:+.3f}; everyone={self.everyone:+.3f}" if self.user else ""
         fields = [
             (f"{HEADER_PREFIX}Verdict", _header_safe(f"{self.label}; {self.about}={digits(self.probability)}")),
-            (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}"),
+            (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}{own}"),
         ]
         if self.reason:
             return [*fields, (f"{HEADER_PREFIX}Reason", _header_safe(self.reason))]
@@ -163,6 +177,7 @@ class Verdict:
             "probabilities": self.probabilities,
             "log_odds": self.log_odds,
             "prior": self.prior,
+            **({"user": self.user, "you": self.you, "everyone": self.everyone} if self.user else {}),
             "kinds": {kind.name: {"features": kind.n_features, "sum": kind.total} for kind in kinds},
             "evidence": [
                 {"feature": e.feature, "term": e.term, "places": [[p.section, p.start, p.end] for p in e.places]}
@@ -184,6 +199,11 @@ class Verdict:
     def to_json(self, most_evidence: int | None = None) -> str:
         """Return the verdict as one line of JSON."""
         return json.dumps(self.as_dict(most_evidence), ensure_ascii=False)
+
+
+def in_words(verdict: Verdict) -> str:
+    """Return for a person what of the log-odds a user has taught, and what everyone has."""
+    return f"you: {verdict.you:+.3f}, everyone: {verdict.everyone:+.3f}"
 
 
 def is_readable(kind: str) -> bool:

@@ -49,7 +49,7 @@ def test_copies_and_pickled_counts_are_the_same_and_change_alone(lessons: list) 
 
 
 def test_more_memory_than_there_is_is_refused() -> None:
-    with pytest.raises(MemoryError, match="there is no memory for counts of 844,424,930,138,384 bytes"):
+    with pytest.raises(MemoryError, match="there is no memory for counts of 844,424,930,138,400 bytes"):
         Counts.empty(46, 2)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from command import PRIORY
 from priory.demo import draw
+from priory.filter import Filter
 from real_daemon import PATIENCE_S, is_running, opened, serving, wait_until
 
 MAIL = list(draw(240, seed=4))
@@ -86,6 +87,24 @@ def test_it_prints_what_the_ordinary_command_prints(home: Path, mail: Path):
     assert n_checked == 10 + 3  # crlf, header-only, bytes
     labels = {said.split()[0] for name, (said, _, _) in alone.items() if name.startswith("check") and said}
     assert labels == {b"ham", b"spam", b"unsure"}
+
+
+def test_whose_mail_it_is_is_passed_on(home: Path, mail: Path):
+    lists = b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d"
+    with Filter.open(home) as filter_:
+        list(filter_.learn_many([(lists % (i, i), "spam", "") for i in range(30)], "ann lee"))
+    (mail / "daily.eml").write_bytes(lists % (99, 99))
+    asked: list[tuple[str, ...]] = [
+        (command, *where, *user)
+        for command, where in (("check", (str(mail / "daily.eml"),)), ("filter", ()))
+        for user in ((), ("--user", "ann lee"), ("--user=ann lee",), ("--user", "bob"), ("--user", "änn"))
+    ]
+    alone = [run(*arguments, raw=lists % (99, 99), home=home) for arguments in asked]
+    with serving(home) as daemon:
+        assert [run(*arguments, raw=lists % (99, 99), home=home) for arguments in asked] == alone
+    assert daemon.n_logged("request verb=") == len(asked) - 2  # no field can carry the last
+    assert alone[0] != alone[1] == alone[2]
+    assert alone[0] == alone[3] == alone[4]
 
 
 def test_options_and_places_that_it_does_not_know_are_left_to_the_ordinary_command(home: Path, mail: Path):

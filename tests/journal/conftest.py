@@ -33,7 +33,13 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def journals(kind: str, request: pytest.FixtureRequest) -> Journals:
     """The journals of the homes of a session."""
-    return Files() if kind == "sqlite" else Databases(request.getfixturevalue("postgres"))
+    return Files() if kind == "sqlite" else request.getfixturevalue("databases")
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: real_postgres.Postgres) -> "Databases":
+    """Databases that are used again, whatever came in between."""
+    return Databases(postgres)
 
 
 class Files:

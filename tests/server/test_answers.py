@@ -34,6 +34,24 @@ def test_five_points_are_spam_and_nothing_else(filter_: Filter, mail: list[Drawn
     assert said == {"ham", "spam", "unsure"}
 
 
+def test_whose_mail_it_is_counts_and_the_report_says_how_much(tmp_path: Path, mail: list[Drawn]):
+    lists = [b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d" % (i, i) for i in range(31)]
+    with Filter.open(tmp_path) as filter_:
+        for drawn in mail[:200]:
+            filter_.learn(drawn.raw, drawn.label)
+        for raw in lists[1:]:
+            tell(Request("TELL", 5, user="ann", message_class="spam", set_local=True, body=raw), filter_)
+            tell(Request("TELL", 5, user="bob", message_class="ham", set_local=True, body=raw), filter_)
+        said = {user: answer(Request("REPORT", 5, user=user, body=lists[0]), filter_)[0] for user in ("", "ann", "bob")}
+        assert b"of which you: +" in said["ann"]
+        assert b"of which you: -" in said["bob"]
+        assert b"you" not in said[""]
+        marked = answer(Request("PROCESS", 5, user="ann", body=lists[0]), filter_)[0]
+        verdict = filter_.check(lists[0], "ann")
+        own = f"; you={verdict.you:+.3f}; everyone={verdict.everyone:+.3f}"
+        assert f"X-Priory-Log-Odds: {verdict.log_odds:+.3f}; prior={verdict.prior:+.3f}{own}\n".encode() in marked
+
+
 def test_nothing_learned_is_no_spam_and_says_so(tmp_path: Path):
     with Filter.open(tmp_path) as filter_:
         assert b"Spam: False ; 0.0 / 5.0\r\n" in answer(Request("CHECK", 5, body=RAW), filter_)[0]

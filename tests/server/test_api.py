@@ -64,6 +64,23 @@ def test_a_verdict_is_that_of_the_library(api: Client, daemon: Daemon, mail: lis
             assert answer.json == plain(filter_.check(drawn.raw).as_dict(MOST_EVIDENCE))
 
 
+def test_whose_mail_it_is_can_be_said(api: Client, daemon: Daemon):
+    lists = [b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d" % (i, i) for i in range(21)]
+    for raw in lists[1:]:
+        assert api.post("/v1/learn?label=spam&user=ann", raw).status == 200
+    with Filter.open(daemon.home) as filter_:
+        expected = plain(filter_.check(lists[0], "ann").as_dict(MOST_EVIDENCE))
+        explained = plain(filter_.explain(lists[0], "ann").as_dict())
+    said = api.post("/v1/check?user=ann", lists[0]).json
+    assert said == expected
+    assert (said["user"], said["you"] + said["everyone"]) == ("ann", pytest.approx(said["log_odds"]))
+    assert said["you"] > 0.5
+    assert api.post("/v1/explain?user=ann", lists[0]).json == explained
+    assert "you" not in api.post("/v1/check", lists[0]).json
+    for raw in lists[1:]:
+        assert api.post("/v1/forget?user=ann", raw).status == 200
+
+
 def test_an_explanation_is_the_whole_sum_twice(api: Client, daemon: Daemon, mail: list[Drawn]):
     said = api.post("/v1/explain", mail[0].raw).json
     with Filter.open(daemon.home) as filter_:

@@ -19,7 +19,7 @@ from priory.wire.milter import (
 
 EVERYTHING = 0x1FFFFF
 LEADING_SPACE, SKIPS, SILENT_RECIPIENTS, SILENT_FIELDS = 0x100000, 0x400, 0x8000, 0x80
-LEFT_OUT = 0x34B
+LEFT_OUT = 0x343
 
 
 def offer(version=6, actions=0x1FF, steps=EVERYTHING):
@@ -84,6 +84,23 @@ def test_a_message_arrives_as_it_will_be_stored():
     assert not message.is_cut
 
 
+@pytest.mark.parametrize(
+    ("recipients", "noted"),
+    [
+        ([b"<Bob@Home.example>\0"], "bob@home.example"),
+        ([b"<bob@home.example>\0NOTIFY=NEVER\0"], "bob@home.example"),
+        ([b"<bob@home.example>\0", b"<ann@home.example>\0"], ""),
+        ([b"<" + b"b" * 400 + b">\0"], ""),
+        ([b"<bob\n@home.example>\0"], ""),
+        ([], ""),
+    ],
+)
+def test_who_it_is_for_is_known_if_it_is_for_one(recipients, noted):
+    packets = [offer(), MAIL, *(packet("R", each) for each in recipients), SUBJECT, END, MAIL, RECIPIENT, END]
+    _, (_, first, _, second) = talk(Milter(10_000), packets)
+    assert (first.recipient, second.recipient) == (noted, "bob@home.example")
+
+
 def test_the_bytes_may_be_cut_anywhere():
     whole = talk(Milter(10_000), CONVERSATION)
     for size in range(1, len(b"".join(CONVERSATION)) + 1):
@@ -110,7 +127,7 @@ def test_only_what_both_can_is_agreed_upon():
         LEFT_OUT | SILENT_RECIPIENTS | SILENT_FIELDS | SKIPS | LEADING_SPACE,
     ]
     answer, _ = Milter(1000).receive(offer(version=2, actions=0x01, steps=0x3F))
-    assert [int.from_bytes(answer[i : i + 4]) for i in (5, 9, 13)] == [2, 0x01, 0x0B]
+    assert [int.from_bytes(answer[i : i + 4]) for i in (5, 9, 13)] == [2, 0x01, 0x03]
 
 
 def test_a_server_of_little_knowledge_gets_an_answer_to_every_step():

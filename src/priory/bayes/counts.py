@@ -76,7 +76,8 @@ def stored_scores(scores: Sequence[float], n_contrasts: int) -> list[HeldOut | N
 class Counts(NamedTuple):
     """The table of counts with the corrections beside them, and a histogram of held-out scores for each contrast.
 
-    All lies in memory that is zero, and not even there, until something is counted; or in a file that is mapped.
+    Beside it stands what counts for single persons (see `personal`). All lies in memory that is zero, and not even
+    there, until something is counted; or in a file that is mapped.
 
     >>> counts = Counts.empty(bits=4, n_labels=2)
     >>> message = array("I", [3, 7])
@@ -90,37 +91,36 @@ class Counts(NamedTuple):
     totals: "memoryview[int]"  #: [label]: messages
     held_out: "memoryview[int]"  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
     rows: "memoryview[int]"  #: [bucket]: the counts of each label, then the corrections of each contrast
+    personal_totals: "memoryview[int]"  #: [label]: messages that count for single persons
+    personal: "memoryview[int]"  #: [row]: the counts of each label; which rows are a person's, the person says
 
     @classmethod
-    def empty(cls, bits: int, n_labels: int) -> Self:
+    def empty(cls, bits: int, n_labels: int, personal_bits: int = 0) -> Self:
         """Return counts of nothing."""
-        size = cls.size_bytes(bits, n_labels)
-        try:
-            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError:
-            raise MemoryError(f"there is no memory for counts of {size:,} bytes") from None
-        if size >= _HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
-            with suppress(OSError):  # not every kernel has them
-                memory.madvise(mmap.MADV_HUGEPAGE)
-        return cls.lying_in(memoryview(memory), bits, n_labels)
+        return cls.lying_in(_memory(cls.size_bytes(bits, n_labels)), bits, n_labels, personal_bits)
 
     @classmethod
-    def lying_in(cls, memory: "memoryview[int]", bits: int, n_labels: int) -> Self:
-        """Return the counts that lie one after the other in so many bytes."""
+    def lying_in(cls, memory: "memoryview[int]", bits: int, n_labels: int, personal_bits: int) -> Self:
+        """Return the counts that lie one after the other in so many bytes, with or without the personal ones."""
         n_contrasts = len(contrasts(n_labels))
         totals_end = 8 * n_labels
         held_out_end = totals_end + 16 * N_BINS * n_contrasts
+        end = cls.size_bytes(bits, n_labels)
+        personal = memory[end:] if len(memory) > end else _memory(4 * n_labels << personal_bits)
         return cls(
             memory[:totals_end].cast("q"),
             memory[totals_end:held_out_end].cast("q", (n_contrasts, N_BINS, 2)),
-            memory[held_out_end:].cast("I", (1 << bits, n_labels + n_contrasts)),
+            memory[held_out_end : end - totals_end].cast("I", (1 << bits, n_labels + n_contrasts)),
+            memory[end - totals_end : end].cast("q"),
+            personal.cast("I", (1 << personal_bits, n_labels)),
         )
 
     @staticmethod
-    def size_bytes(bits: int, n_labels: int) -> int:
-        """Return how much memory counts take."""
+    def size_bytes(bits: int, n_labels: int, personal_bits: int | None = None) -> int:
+        """Return how much memory counts take, with a table of what counts for persons if its size is given."""
         n_contrasts = len(contrasts(n_labels))
-        return 8 * n_labels + 16 * N_BINS * n_contrasts + (4 * (n_labels + n_contrasts) << bits)
+        personal = 0 if personal_bits is None else 4 * n_labels << personal_bits
+        return 16 * n_labels + 16 * N_BINS * n_contrasts + (4 * (n_labels + n_contrasts) << bits) + personal
 
     @property
     def table(self) -> "NDArray[np.uint32]":
@@ -156,24 +156,32 @@ class Counts(NamedTuple):
 
     def copy(self) -> Self:
         """Return counts that can change without these."""
-        return type(self)._restored(self.n_labels, *self.parts)
+        return type(self)._restored(self._shape, *self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._restored, (self.n_labels, *map(bytes, self.parts))
+        return self._restored, (self._shape, *map(bytes, self.parts))
 
     @classmethod
-    def _restored(cls, n_labels: int, *parts: "Buffer") -> Self:
+    def _restored(cls, shape: tuple[int, int, int], *parts: "Buffer") -> Self:
         """Counts with the bytes of others."""
-        n_columns = n_labels + len(contrasts(n_labels))
-        restored = cls.empty((memoryview(parts[-1]).nbytes // (4 * n_columns)).bit_length() - 1, n_labels)
-        for new, old in zip(restored.parts, parts, strict=True):
-            new[:] = old
+        restored = cls.empty(*shape)
+        for new, old in zip(restored, parts, strict=False):
+            new.cast("B")[:] = old
         return restored
 
     @property
+    def _shape(self) -> tuple[int, int, int]:
+        return len(self.rows).bit_length() - 1, self.n_labels, len(self.personal).bit_length() - 1
+
+    @property
     def parts(self) -> "list[memoryview[int]]":
-        """The bytes of totals, held-out scores and rows, as they are stored."""
-        return [part.cast("B") for part in (self.totals, self.held_out, self.rows)]
+        """The bytes of totals, held-out scores and so on, as they are stored; of the personal ones if there are any."""
+        return self.room if any(self.personal_totals) else self.room[:-1]
+
+    @property
+    def room(self) -> "list[memoryview[int]]":
+        """The bytes of all parts, whether there is anything in them or not."""
+        return [part.cast("B") for part in self]
 
     def add(self, buckets: "Buffer", label: int, held_out: HeldOut | None = None) -> None:
         """Count one message, and what was predicted of it."""
@@ -186,6 +194,16 @@ class Counts(NamedTuple):
         predicted = self._predictions(held_out)
         subtract(self.rows, buckets, label, _corrections(predicted))
         self._count(label, predicted, -1)
+
+    def add_personal(self, rows: "Buffer", label: int) -> None:
+        """Count one message for a person, in these rows."""
+        add(self.personal, rows, label)
+        self.personal_totals[label] += 1
+
+    def subtract_personal(self, rows: "Buffer", label: int) -> None:
+        """Take back one `add_personal` exactly; what was never added raises ValueError and changes nothing."""
+        subtract(self.personal, rows, label)
+        self.personal_totals[label] -= 1
 
     def _predictions(self, held_out: HeldOut | None) -> list[tuple[float, int]]:
         if held_out is None:
@@ -201,6 +219,23 @@ class Counts(NamedTuple):
         for i, (score, _) in enumerate(predicted):
             if score > NO_SCORE:
                 self.held_out[i, bin_of(score), int(about[i] == label)] += sign
+
+
+def _memory(size: int) -> "memoryview[int]":
+    """So many bytes, all zero."""
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError(f"there is no memory for counts of {size:,} bytes") from None
+    if size >= _HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # not every kernel has them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(memory)
+
+
+def corrects(held_out: HeldOut) -> bool:
+    """Tell whether a message was corrected by: what was predicted of it was not certain enough."""
+    return any(correction for _, correction in predictions(held_out))
 
 
 def _corrections(predicted: list[tuple[float, int]]) -> "array[int] | None":

@@ -13,6 +13,7 @@ from priory import __version__
 COMMANDS: Final = {
     "learn": ("teach", "learn"),
     "forget": ("forget", "forget"),
+    "age": ("age", "age"),
     "lessons": ("lessons", "lessons"),
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),
@@ -22,6 +23,7 @@ COMMANDS: Final = {
     "serve": ("serve", "serve"),
     "open": ("open", "open_page"),
     "token": ("token", "token"),
+    "user": ("user", "app"),
     "config": ("config", "config"),
     "imap": ("imap", "imap"),
     "stats": ("ask", "stats"),

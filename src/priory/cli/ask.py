@@ -2,22 +2,40 @@
 
 import json
 import sys
+import time
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, opened, problems, read_options, require, shown
+from priory.cli.options import (
+    HOME,
+    ForUser,
+    Home,
+    Jobs,
+    Json,
+    Paths,
+    Problem,
+    opened,
+    problems,
+    read_options,
+    require,
+    shown,
+)
 from priory.cli.thin import line
 from priory.verdict import MOST_EVIDENCE, Verdict, digits, printable
 
 if TYPE_CHECKING:
     from priory.corpus import Labelled
 
+_MOST_BEYOND: Final = 10_000  # lessons beyond the limits that are counted
+
 
 def check(
     paths: Paths = ["-"],  # noqa: B006 - typer copies it
+    user: ForUser = "",
     jobs: Jobs = 1,
     home: Home = HOME,
     as_json: Json = False,
@@ -34,6 +52,8 @@ def check(
     `priory check ~/Maildir --json | jq -r 'select(.label == "spam") | .source'`
 
     `priory check --jobs 4 archive.mbox`
+
+    `priory check --user ann newsletter.eml`
     """
     from priory.bulk import checked  # noqa: PLC0415
     from priory.cli.mail import read_mail, tell_passed_over  # noqa: PLC0415
@@ -42,7 +62,8 @@ def check(
     n_messages, reason = 0, ""
     with problems():
         corpus = read_mail(paths, "", home)
-        with checked(corpus, home.expanduser(), read_options(home), _as_json if as_json else _line, jobs) as told:
+        tell = _as_json if as_json else _line
+        with checked(corpus, home.expanduser(), read_options(home), tell, jobs, user) as told:
             for each in told:
                 n_messages += each.n_messages
                 reason = each.reason if each.n_messages else reason
@@ -66,6 +87,7 @@ def _as_json(verdict: Verdict, message: "Labelled") -> str:
 def explain(
     path: Annotated[str, typer.Argument(help="A message; - is standard input.")] = "-",
     html: Annotated[Path | None, typer.Option(help="Write the explanation as a page to this file.")] = None,
+    user: ForUser = "",
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
@@ -79,10 +101,12 @@ def explain(
     `priory explain message.eml`
 
     `priory explain --html why.html message.eml`
+
+    `priory explain --user ann newsletter.eml`
     """
     raw = _one_message(path, home)
     with opened(home) as filter_:
-        explanation = filter_.explain(raw)
+        explanation = filter_.explain(raw, user)
     if as_json:
         print(json.dumps(explanation.as_dict(), ensure_ascii=False))  # noqa: T201
     if html is not None:
@@ -131,10 +155,15 @@ def stats(home: Home = HOME, as_json: Json = False) -> None:
     `priory stats --json`
     """
     with opened(home) as filter_:
-        figures, autolearn = filter_.stats(), filter_.options.autolearn
+        figures, options = filter_.stats(), filter_.options
+        n_due = len(filter_.ageing.due(time.time(), _MOST_BEYOND))
     if as_json:
-        print(json.dumps({"home": str(home), **figures.as_dict()}))  # noqa: T201
+        limits = {**asdict(options.limits), "beyond": n_due}
+        print(json.dumps({"home": str(home), **figures.as_dict(), "limits": limits}))  # noqa: T201
         return
     from priory.cli.show import show_stats  # noqa: PLC0415
+    from priory.config.limiting import in_words  # noqa: PLC0415
 
-    show_stats(figures, home, autolearn)
+    more = " or more" if n_due == _MOST_BEYOND else ""
+    beyond = f"; {n_due:,}{more} lessons are beyond them, see priory age" if n_due else ""
+    show_stats(figures, home, options.autolearn, in_words(options.limits) + beyond)

@@ -89,6 +89,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
         "autolearn": {"on": False}
         if automatic is None
         else {"on": True, "certainty": automatic.certainty, "per_day": automatic.per_day},
+        "limits": asdict(options.limits),
         "serve": {key: getattr(serving, key) for key in MOST},
         "spamd": {"listen": [str(home / "socket"), *serving.spamd]},
         "milter": {
@@ -130,7 +131,9 @@ def _show(found: dict[str, Any], *, is_there: bool) -> None:
 
 
 def _in_words(now: dict[str, Any]) -> dict[str, str]:
+    from priory.ageing import Limits  # noqa: PLC0415
     from priory.bayes import Counts  # noqa: PLC0415
+    from priory.config.limiting import in_words  # noqa: PLC0415
     from priory.verdict import steps  # noqa: PLC0415
 
     bits = now["table"]["bits"]
@@ -157,6 +160,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "autolearn": f"from {automatic['certainty']} on, {automatic['per_day']:,} of a label in a day"
         if automatic["on"]
         else "off",
+        "limits": in_words(Limits(**now["limits"])),
         "report": f"taken from {', '.join(now['report']['senders'])}" if now["report"]["senders"] else "off",
         "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, {serve['max_bytes']:,} bytes of "
         f"a message, {serve['timeout']} s for a client",

@@ -32,11 +32,12 @@ def move(source: _Place, target: _Place, as_json: Json = False) -> None:
     `priory move postgresql://priory@db.example/priory /var/lib/priory`
     """
     from priory.journal.moving import copy, verify  # noqa: PLC0415
+    from priory.personal import rows_of  # noqa: PLC0415
 
     with problems(), _opened(source) as one, _made(target, one) as other:
         with bar("copying", lambda: sum(one.tally().values()), quiet=as_json) as progressed:
             n = copy(one, other, progressed)
-        digest = verify(one, other)
+        digest = verify(one, other, rows_of)
     if as_json:
         print(json.dumps({"lessons": n, "counts": digest}))  # noqa: T201
     else:

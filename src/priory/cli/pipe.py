@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, opened
+from priory.cli.options import HOME, ForUser, Home, opened
 from priory.cli.thin import TRY_AGAIN, passed_on, taken_in
 
 
@@ -17,6 +17,7 @@ def filter_message(
     strict: Annotated[
         bool, typer.Option("--strict", help="On an internal error exit with 75, so that the server tries again.")
     ] = False,
+    user: ForUser = "",
     home: Home = HOME,
 ) -> None:
     """Pass a message from standard input to standard output, with `X-Priory-*` headers.
@@ -38,7 +39,7 @@ def filter_message(
         from priory.marking import marked  # noqa: PLC0415 - what cannot be loaded must not stop the mail
 
         with opened(home) as filter_:
-            verdict = filter_.check(raw)
+            verdict = filter_.check(raw, user)
             certain = verdict.label if filter_.would_learn(verdict) else ""
         out = marked(raw, verdict)
     except Exception as error:  # noqa: BLE001 - mail flows, whatever is wrong with us

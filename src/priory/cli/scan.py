@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 
 from priory.cli.mail import is_on_server, junk_on_server, n_messages, read_mail, tell_passed_over
-from priory.cli.options import HOME, Home, Jobs, Json, Paths, Problem, problems, read_options, require, shown
+from priory.cli.options import HOME, ForUser, Home, Jobs, Json, Paths, Problem, problems, read_options, require, shown
 from priory.cli.progress import bar
 from priory.cli.scanned import Folder, gathered, told_of
 
 
-def scan(
+def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
     paths: Paths,
     most: Annotated[int, typer.Option(min=0, help="How many messages to list of each folder.")] = 20,
+    user: ForUser = "",
     jobs: Jobs = 1,
     home: Home = HOME,
     as_json: Json = False,
@@ -48,7 +49,7 @@ def scan(
         tell = partial(told_of, junk_on_server(home) if any(map(is_on_server, paths)) else "")
         corpus = read_mail([each for path in paths for each in with_subfolders(path)], "", home)
         with (
-            checked(corpus, home.expanduser(), options, tell, jobs) as told,
+            checked(corpus, home.expanduser(), options, tell, jobs, user) as told,
             bar("scanning", lambda: n_messages(corpus), quiet=as_json) as progressed,
         ):
             for each in told:

@@ -13,7 +13,7 @@ from rich.text import Text
 from priory.autolearn import is_ready
 from priory.explanation import added_up
 from priory.points import is_unwanted
-from priory.verdict import digits, printable, steps
+from priory.verdict import digits, in_words, printable, steps
 
 if TYPE_CHECKING:
     from priory.autolearn import Autolearn
@@ -42,6 +42,8 @@ def show(explanation: "Explanation", console: Console | None = None) -> None:
         console.print(Text(f"{verdict.reason}; teach it with: priory learn LABEL PATH…"))
         return
     console.print(_costs(verdict))
+    if verdict.user:
+        console.print(Text(in_words(verdict)))
     console.print()
     console.print(_sums(explanation))
     console.print()
@@ -132,7 +134,7 @@ def _coloured(section: "Coloured") -> Text:
     return Text("\n").join([*lines[:_MOST_LINES], Text(f"… {len(lines) - _MOST_LINES} more lines", "dim")])
 
 
-def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None") -> None:
+def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None", limits: str) -> None:
     """Print what a filter knows, and whether it learns by itself."""
     table = Table.grid(padding=(0, 2))
     table.add_row("home", Text(str(home)))
@@ -146,5 +148,6 @@ def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None") -> Non
         table.add_row(f"log-odds of {label}", f"{line.slope:.3f} · score {line.intercept:+.3f}")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
+    table.add_row("limits", limits)
     table.add_row("journal", f"{stats.journal_bytes / 1e6:,.1f} MB, {stats.changes:,} changes")
     Console(highlight=False).print(table)

@@ -33,13 +33,13 @@ def answered(arguments: "Sequence[str]") -> int | None:
 
 
 def _filter(arguments: list[str]) -> int | None:
-    home, others = _home(arguments)
+    home, field, others = _home(arguments)
     if others or sys.stdin is None or not os.path.exists(f"{home}/socket"):  # noqa: PTH110 - no pathlib here
         return None
     raw = taken_in()
     if raw is None:
         return TRY_AGAIN
-    answer = asked("PROCESS", raw, home)
+    answer = asked("PROCESS", raw, home, field)
     if answer is None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(raw))  # for the ordinary command to read again
         return None
@@ -67,12 +67,12 @@ def passed_on(out: bytes) -> int:
 
 
 def _check(arguments: list[str]) -> int | None:
-    home, others = _home(arguments)
+    home, field, others = _home(arguments)
     if len(others) != 1 or not os.path.exists(f"{home}/socket"):  # noqa: PTH110
         return None
     path = others[0].removeprefix("./")
     raw = _one_message(path)
-    answer = raw and asked("HEADERS", raw, home, b"Only-asks: yes\r\n")
+    answer = raw and asked("HEADERS", raw, home, field + b"Only-asks: yes\r\n")
     text = answer and _line(*answer, path)
     if not text:
         return None
@@ -80,19 +80,23 @@ def _check(arguments: list[str]) -> int | None:
     return 0
 
 
-def _home(arguments: list[str]) -> tuple[str, list[str]]:
-    """Return the home that is meant, and the other arguments."""
-    home = os.environ.get("PRIORY_HOME") or "~/.priory"
+def _home(arguments: list[str]) -> tuple[str, bytes, list[str]]:
+    """Return the home that is meant, the field that says whose mail it is, and the other arguments."""
+    meant = {"--home": os.environ.get("PRIORY_HOME") or "~/.priory", "--user": ""}
     others = []
     rest = iter(arguments)
     for each in rest:
-        if each == "--home" and (value := next(rest, None)) is not None:
-            home = value
-        elif each.startswith("--home="):
-            home = each.removeprefix("--home=")
+        option, equals, value = each.partition("=")
+        given = value if equals else next(rest, None) if option in meant else None
+        if option in meant and given is not None:
+            meant[option] = given
         else:
             others.append(each)
-    return os.path.expanduser(home) or ".", others  # noqa: PTH111
+    user = meant["--user"]
+    if not (user.isascii() and user.isprintable() and user == user.strip()):
+        others.append("--user")  # no field can carry it
+    field = b"User: %s\r\n" % user.encode("ascii", "replace") if user else b""
+    return os.path.expanduser(meant["--home"]) or ".", field, others  # noqa: PTH111
 
 
 def _one_message(path: str) -> bytes | None:

@@ -26,6 +26,9 @@ A home may hold a `priory.toml`:
     on = true
     certainty = 0.9999
 
+    [limits]                   # how much is remembered, and for how long
+    age = "2 years"
+
     [report]                   # who may teach by forwarding mail to spam@ or ham@
     senders = ["ann@mail.example", "@home.example"]
 

@@ -27,6 +27,7 @@ def doubts(options: Options, serving: Serving, home: Path) -> Iterator[Doubt]:
     """Yield what looks wrong about a configuration for a home."""
     yield from _about_costs(options.costs)
     yield from _about_features(options)
+    yield from _about_limits(options)
     yield from _about_actions(options, serving)
     yield from _about_addresses(serving, home)
     if serving.max_connections < serving.workers:
@@ -55,6 +56,16 @@ def _about_features(options: Options) -> Iterator[Doubt]:
     for name, pattern in compiled(options.spec.patterns):
         if pattern.search(b""):
             yield Doubt(f"pattern {name!r} matches an empty text, so it is in every message", ("patterns", name))
+
+
+def _about_limits(options: Options) -> Iterator[Doubt]:
+    limits = options.limits
+    kept, most = limits.kept * len(options.labels), limits.lessons
+    if most is not None and most < kept:
+        yield Doubt(
+            f"[limits] lessons = {most:,} is less than the {kept:,} that stay: the last {limits.kept} of each label",
+            ("limits", "lessons"),
+        )
 
 
 def _about_actions(options: Options, serving: Serving) -> Iterator[Doubt]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from priory.config.autolearning import autolearn_of
+from priory.config.limiting import limits_of
 from priory.config.storing import store_of
 from priory.config.tables import (
     SECTIONS,
@@ -45,6 +46,7 @@ def options_in(every: Mapping[str, Any]) -> Options:
         spec=_spec(table(every, "features"), table(every, "patterns"), _bits(table(every, "table"))),
         autolearn=autolearn_of(every),
         store=store_of(every),
+        limits=limits_of(every),
         unwanted=unwanted_of(every, labels),
     )
 

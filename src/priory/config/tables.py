@@ -28,6 +28,7 @@ SECTIONS: Final = (
     "patterns",
     "table",
     "autolearn",
+    "limits",
     "report",
     "serve",
     "spamd",

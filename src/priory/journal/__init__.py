@@ -20,6 +20,7 @@ from priory.journal.lesson import (
     JournalError,
     Lesson,
     Rank,
+    is_person,
 )
 from priory.journal.listing import Entry
 from priory.journal.merging import merge
@@ -48,6 +49,7 @@ __all__ = [
     "Store",
     "View",
     "follow_store",
+    "is_person",
     "may_write",
     "merge",
     "open_file",

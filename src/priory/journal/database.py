@@ -116,6 +116,12 @@ class Database(Protocol):
     def size_bytes(self) -> int:
         """Return what it takes on disk."""
 
+    def used_bytes(self) -> int:
+        """Return what the lessons take of that: not what is free to be used again."""
+
+    def wipe(self) -> None:
+        """Leave nothing of what was deleted where it could still be read."""
+
     def check(self) -> None:
         """Read everything and raise JournalError if it is damaged."""
 

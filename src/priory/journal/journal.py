@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
 from priory.journal.database import Database, Row, SharedSnapshots
-from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank
+from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank, is_person
 from priory.journal.listing import Listing
+from priory.journal.persons import Persons
 from priory.journal.tombstones import Tombstones
 
 #: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
@@ -40,8 +41,10 @@ class Journal:
         self.listing = Listing(database)
         self.automatic = Automatic(database)
         self._confirmed = Confirmed(database)
+        self.persons = Persons(database)
         self._tombstones = Tombstones(database) if shared else None
         self._tally: Counter[str] = Counter()
+        self._moved: Counter[str] = Counter()  # by how much the lessons of persons that count for everyone
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
         self._head: _Head | None = None  # while writing
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
@@ -50,6 +53,8 @@ class Journal:
         self.version = database.version
         self.reading = database.reading
         self.size_bytes = database.size_bytes
+        self.used_bytes = database.used_bytes
+        self.wipe = database.wipe
         self.check = database.check
         self.close = database.close
         self.id, self.bits, self.personal_bits = known or self._identity()
@@ -83,7 +88,7 @@ class Journal:
         """Make changes that become durable together at the end, or not at all."""
         with self._db.writing(wait=wait):
             self._head = self._read_head(self._db.lock)
-            self.last_change, self._tally = self._head.position.change, Counter()
+            self.last_change, self._tally, self._moved = self._head.position.change, Counter(), Counter()
             try:
                 yield
                 self.number_changes()
@@ -101,9 +106,17 @@ class Journal:
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = tally.n + excluded.n",
             self._tally.items(),
         )
+        if self._moved:
+            self.persons.note(self._moved)
         self._tally.clear()
+        self._moved.clear()
         settled = self.position().settled
         self._head = self._head and self._head._replace(position=Position(self.last_change, settled, self.stamp))
+
+    def taught_by(self, user: str) -> tuple[int, int]:
+        """Return how many lessons of a person count for everyone, and of how many others some do; while writing."""
+        own = self.persons.n_of(user)
+        return own + self._moved[user], self.persons.n() - (own > 0)
 
     @property
     def stamp(self) -> str:
@@ -190,6 +203,8 @@ class Journal:
             change += 1
             waiting[key] = change, lesson
             tally.update(tallied(lesson.label, lesson.user, shared=lesson.shared))
+            if lesson.shared and is_person(lesson.user):
+                self._moved[lesson.user] += 1
         self.last_change = change
 
     def _write_down(self) -> None:
@@ -222,6 +237,8 @@ class Journal:
         self._db.run_many("DELETE FROM lessons WHERE change = ?", [row])
         self.last_change += 1
         self._tally.subtract(tallied(change.label, user, shared=change.shared))
+        if change.shared and is_person(user):
+            self._moved[user] -= 1
         return change
 
     def bury(self, lessons: Iterable[tuple[bytes, str]], time: float) -> None:
@@ -273,6 +290,16 @@ class Journal:
         with self.reading():
             yield from self._lessons(self._db.each_row(self._select("TRUE ORDER BY change")))
 
+    def lessons_of(self, user: str) -> Iterator[Lesson]:
+        """Yield the lessons of a user in the order they were learned; meanwhile nothing can be written, as above."""
+        with self.reading():
+            yield from self._lessons(self._db.each_row(self._select(f"{self._db.has_user} ORDER BY change"), user))
+
+    def erase(self, user: str) -> None:
+        """Leave nothing of a user whose lessons are forgotten and settled; call inside `writing`."""
+        if self._tombstones:
+            self._tombstones.remove(user)
+
     def _select(self, where: str) -> str:
         return f"SELECT change, {self._db.features}, {_LESSON} FROM lessons WHERE {where}"  # noqa: S608
 
@@ -312,14 +339,15 @@ class Journal:
     def unscored(self, label: str, n: int, size: int) -> list[Lesson]:
         """Return up to `n` lessons of people of a label without predictions, picked by digest, as if at random.
 
-        If there are too few, those follow whose predictions have another size: from when there were other labels. All
-        lessons are looked through: this is wanted a few times in a journal's life, an index would cost every lesson.
+        They count for everyone. If there are too few, those follow whose predictions have another size: from when there
+        were other labels. All lessons are looked through: this is wanted a few times in a journal's life, an index
+        would cost every lesson.
         """
         self._write_down()
-        sql = self._select('"user" <> ? AND label = ? AND %s ORDER BY digest LIMIT ?')
-        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, label, n)
+        sql = self._select('"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?')
+        found = self._db.rows(sql % "held_out IS NULL", AUTOMATIC, True, label, n)
         if len(found) < n:
-            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, label, size, n - len(found))
+            found += self._db.rows(sql % "length(held_out) <> ?", AUTOMATIC, True, label, size, n - len(found))
         return list(self._lessons(found))
 
     def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:

@@ -7,6 +7,15 @@ AUTOMATIC: Final = "\tauto"
 PERSONAL_BITS: Final = 22  #: the size of the table of personal evidence, unless a journal was made with another
 
 
+def is_person(user: str) -> bool:
+    """Tell whether lessons under a name are somebody's: neither nobody's in particular nor the filter's own.
+
+    >>> is_person("ann"), is_person(""), is_person(AUTOMATIC)
+    (True, False, False)
+    """
+    return user not in ("", AUTOMATIC)
+
+
 class JournalError(Exception):
     """A journal cannot be used; the text says which, why, and what to do."""
 

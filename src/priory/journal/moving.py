@@ -7,7 +7,7 @@ from pathlib import Path
 from priory.journal.journal import Journal
 from priory.journal.lesson import JournalError
 from priory.journal.snapshot import digest_of
-from priory.journal.view import View
+from priory.journal.view import RowsOf, View
 
 
 def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = lambda _: None) -> int:
@@ -29,7 +29,7 @@ def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = l
     return n
 
 
-def verify(source: Journal, target: Journal) -> str:
+def verify(source: Journal, target: Journal, rows_of: RowsOf) -> str:
     """Compare two journals lesson by lesson, and the counts that each gives from nothing; return the counts' digest."""
     for one, other in zip_longest(source.lessons(), target.lessons()):
         if one != other:
@@ -39,14 +39,14 @@ def verify(source: Journal, target: Journal) -> str:
     confirmed = [sorted(each.listing.still(each.confirmed())) for each in (source, target)]
     if confirmed[0] != confirmed[1]:
         raise _differ(source, target, "what was confirmed")
-    digests = [_counts_digest(each) for each in (source, target)]
+    digests = [_counts_digest(each, rows_of) for each in (source, target)]
     if digests[0] != digests[1]:
         raise _differ(source, target, "the counts")
     return digests[0]
 
 
-def _counts_digest(journal: Journal) -> str:
-    view = View(journal, journal.labels(), Path("/dev/null"))
+def _counts_digest(journal: Journal, rows_of: RowsOf) -> str:
+    view = View(journal, journal.labels(), Path("/dev/null"), rows_of)
     view.build()
     return digest_of(view.counts)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from priory.bayes import Counts
-from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
+from priory.journal.lesson import JournalError
 from priory.journal.replacing import replacing
 
-_MAGIC: Final = b"priory counts 3\n"
+_MAGIC: Final = b"priory counts 4\n"
 HEAD_BYTES: Final = 4096  #: that name the journal and what else must fit
 
 
@@ -42,7 +42,7 @@ def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: s
     """
     parts = counts.parts
     digest = digest_of(counts)
-    fits = {"journal": journal_id, "labels": list(labels), "buckets": len(counts.rows)}
+    fits = {"journal": journal_id, "labels": list(labels), "buckets": [len(counts.rows), len(counts.personal)]}
     said = {**fits, "change": at[0], "stamp": at[1], "digest": digest}
     head = _MAGIC + json.dumps(said, sort_keys=True).encode() + b"\n"
     if len(head) > HEAD_BYTES:
@@ -53,17 +53,7 @@ def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: s
     return digest
 
 
-def known_of(path: Path) -> Identity | None:
-    """Return which journal a snapshot is of; None if there is none."""
-    try:
-        with path.open("rb") as file:
-            said = json.loads(file.read(HEAD_BYTES).rstrip(b"\0").removeprefix(_MAGIC))
-        return Identity(str(said["journal"]), int(said["buckets"]).bit_length() - 1, PERSONAL_BITS)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
-def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int) -> Snapshot | None:
+def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int, personal_bits: int) -> Snapshot | None:
     """Map a snapshot into memory, copied on write; None if there is none that fits."""
     try:
         with path.open("rb") as file:
@@ -76,8 +66,10 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int)
         change, stamp, digest = int(said.pop("change")), str(said.pop("stamp")), str(said.pop("digest"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    if said != {"journal": journal_id, "labels": list(labels), "buckets": 1 << bits}:
+    if said != {"journal": journal_id, "labels": list(labels), "buckets": [1 << bits, 1 << personal_bits]}:
         return None
-    if len(mapped) != HEAD_BYTES + Counts.size_bytes(bits, len(labels)):
+    sizes = (Counts.size_bytes(bits, len(labels), each) for each in (None, personal_bits))
+    if len(mapped) - HEAD_BYTES not in sizes:
         return None
-    return Snapshot(Counts.lying_in(memoryview(mapped)[HEAD_BYTES:], bits, len(labels)), change, stamp, digest)
+    counts = Counts.lying_in(memoryview(mapped)[HEAD_BYTES:], bits, len(labels), personal_bits)
+    return Snapshot(counts, change, stamp, digest)

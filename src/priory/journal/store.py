@@ -7,7 +7,7 @@ from priory.journal.address import Store
 from priory.journal.journal import Journal
 from priory.journal.lesson import PERSONAL_BITS, Identity, JournalAwayError, JournalError
 from priory.journal.news import Mark
-from priory.journal.snapshot import known_of
+from priory.journal.remembered import recalled, remember
 
 if TYPE_CHECKING:
     from priory.journal.postgres.follower import Follower
@@ -21,17 +21,19 @@ def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Jou
     return open_server(store, features_version, wait_s)
 
 
-def open_store_or_later(store: Store, features_version: int, counts: Path, bits: int) -> Journal:
-    """Open the journal in a database, also if that cannot be reached now: then by what the counts here say of it.
+def open_store_or_later(store: Store, features_version: int, home: Path, bits: tuple[int, int]) -> Journal:
+    """Open the journal in a database, also if that cannot be reached now: then by what the home remembers of it.
 
-    Where there are no counts yet, its id is empty, and so many buckets are taken for granted.
+    Of one that was never reached the id is empty, and so many buckets are taken for granted.
     """
     try:
-        return open_store(store, features_version)
+        journal = open_store(store, features_version)
     except JournalAwayError:
         from priory.journal.postgres import open_later  # noqa: PLC0415
 
-        return open_later(store, known_of(counts) or Identity("", bits, PERSONAL_BITS))
+        return open_later(store, recalled(home, store) or Identity("", *bits))
+    remember(home, store, journal)
+    return journal
 
 
 def follow_store(store: Store, mark: Mark, trouble: Exception | None) -> "Follower":

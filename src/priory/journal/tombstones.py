@@ -27,6 +27,10 @@ class Tombstones:
         """Note that lessons, given by digest and user, are to be forgotten; also those that are not there yet."""
         self._db.run_many(_BURY, [(digest[16:], user, time, node) for digest, user in lessons])
 
+    def remove(self, user: str) -> None:
+        """Forget what a user has forgotten."""
+        self._db.rows('DELETE FROM tombstones WHERE "user" = ?', user)
+
     def last(self, digest: bytes, user: str) -> tuple[float, str] | None:
         """Return when and by which machine a message was forgotten, if it was."""
         sql = 'SELECT time, node FROM tombstones WHERE message = ? AND "user" = ?'

@@ -5,14 +5,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
 from priory.journal.automatic import Tallies
 from priory.journal.database import SharedSnapshots
+from priory.journal.following import Following
 from priory.journal.journal import Journal
-from priory.journal.lesson import Change, JournalAwayError, JournalError, Position
+from priory.journal.lesson import Change, JournalAwayError, JournalBusyError, JournalError, Position
 from priory.journal.news import Mark, News
 from priory.journal.ownership import one_at_a_time
 from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
@@ -23,30 +24,30 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from priory.journal.postgres.follower import Follower
-
 MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+#: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
+RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
-ASK_AGAIN_S: Final = 2.0  #: after which a journal that could not be reached is asked again
+_MOST_TRIES: Final = 100  # to settle, while somebody else is about it
+_PAUSE_S: Final = 0.2
 AFRESH: Final = 1 << 32  #: more changes than counts take in one after the other
 
 
 class View:
     """Counts that follow a journal: mapped from the snapshot, then brought up to date change by change."""
 
-    def __init__(self, journal: Journal, labels: Sequence[str], snapshot_path: Path) -> None:
+    def __init__(self, journal: Journal, labels: Sequence[str], snapshot_path: Path, rows_of: RowsOf) -> None:
         self._journal = journal
+        self._rows_of = rows_of
         self._labels = list(labels)
         self._path = snapshot_path
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
-        self._follower: Follower | None = None
-        self._ask_again_at = 0.0  # the journal, after it could not be reached
-        self.trouble: Exception | None = None  #: why the counts may be older than the journal
+        self.following = Following(self)  #: the journal, as well as it can be reached
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -63,85 +64,45 @@ class View:
 
         Where the journal cannot be reached, the counts stay as they are.
         """
-        if self._follower is not None:
-            self._take_news(self._follower)
-        elif not self.is_away:
-            try:
-                self._look()
-            except JournalAwayError as error:
-                self.work_on(error)
-            else:
-                self.trouble = None
+        self.following.refresh()
 
-    def _look(self) -> None:
+    def look(self, *, surely: bool = False) -> None:
+        """Ask the journal whether it has changed, and take that in; or surely, as numbers of changes may come twice."""
         self._journal.get_known()
         version = self._journal.version()
-        if version != self._seen_version:
+        if surely or version != self._seen_version:
             with self._journal.reading():
                 self.catch_up()
             self._seen_version = version
 
     @property
-    def is_away(self) -> bool:
-        """Whether the journal could not be reached a moment ago, so that it is not worth while to try."""
-        return self._ask_again_at > 0.0 and time.monotonic() < self._ask_again_at
+    def mark(self) -> Mark:
+        """Where the counts stand."""
+        return Mark(self.change, self._stamp)
 
-    def work_on(self, error: JournalAwayError) -> None:
-        """Go on with the counts as they are, or as they were written down here: the journal cannot be reached."""
-        self.trouble = error
-        self._ask_again_at = time.monotonic() + ASK_AGAIN_S
-        if self.change >= 0:
-            return
-        snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
+    def take(self, news: News) -> None:
+        """Take in what has come; counts that could not, or do not add up then, start anew at the next look."""
+        try:
+            for change in news.changes:
+                self._apply(change)
+            self.change, self._stamp = news.end
+            is_right = news.tallies is None or self._adds_up(news.tallies)
+        except ValueError:
+            is_right = False
+        except BaseException:
+            self.invalidate()
+            raise
+        if not is_right:
+            self.invalidate()
+
+    def start_as_written_down(self) -> None:
+        """Start from the snapshot in the home, whatever the journal says; if there is none, from nothing."""
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
         if snapshot:
             self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
         elif len(self.counts.rows) != 1 << self._journal.bits:
             self._start_empty()
             self.change = -1
-
-    def follow(self, start: "Callable[[Mark, Exception | None], Follower]") -> None:
-        """Have a thread fetch from now on what is new: to refresh only takes in what has come."""
-        self.refresh()
-        self._follower = start(self._mark, self.trouble)
-
-    def stop_following(self) -> None:
-        """Have nothing fetched any more."""
-        if self._follower is not None:
-            self._follower.close()
-            self._follower = None
-
-    @property
-    def _mark(self) -> Mark:
-        return Mark(self.change, self._stamp)
-
-    def _take_news(self, follower: "Follower") -> None:
-        for news in follower.take():
-            if news.start != self._mark:
-                if news.end.change > self.change:
-                    follower.seek(self._mark)
-                    break
-            elif not self._take(news):
-                self.invalidate()
-                break
-        self.trouble = follower.trouble
-        if (follower.is_lost or self.change < 0) and not (self.trouble or self.is_away):
-            try:
-                self._journal.get_known()
-                with self._journal.reading():
-                    self.catch_up()
-                follower.seek(self._mark)
-            except JournalAwayError as error:
-                self.work_on(error)
-
-    def _take(self, news: News) -> bool:
-        """Take in what has come; tell whether the counts could, and add up."""
-        try:
-            for change in news.changes:
-                self._apply(change)
-        except ValueError:
-            return False
-        self.change, self._stamp = news.end
-        return news.tallies is None or self._add_up(news.tallies)
 
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
@@ -168,13 +129,13 @@ class View:
 
     def _start_from_snapshot(self, now: Position) -> None:
         """Start from the snapshot in the home; or else from the one that all share, if there is one."""
-        snapshot = load_snapshot(self._path, self._journal.id, self._labels, self._journal.bits)
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
         if snapshot and self._fits(snapshot, now):
             self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
             return
         shared = self._journal.shared
         self._start_empty()
-        if shared and now.settled and shared.load(now.settled, self._labels, self.counts.parts):
+        if shared and now.settled and shared.load(now.settled, self._labels, self.counts.room):
             self._start_at(self.counts, now.settled, self._journal.stamp_of(now.settled))
         else:
             self._start_empty()
@@ -187,7 +148,12 @@ class View:
 
     def _start_empty(self) -> None:
         """Start from change 0: nothing was learned before it, so all lessons that are left will be added."""
-        self._start_at(Counts.empty(self._journal.bits, len(self._labels)), 0, "")
+        bits, personal_bits = self._bits
+        self._start_at(Counts.empty(bits, len(self._labels), personal_bits), 0, "")
+
+    @property
+    def _bits(self) -> tuple[int, int]:
+        return self._journal.bits, self._journal.personal_bits
 
     def _start_at(self, counts: Counts, change: int, stamp: str) -> None:
         self.counts, self.change, self._stamp = counts, change, stamp
@@ -213,9 +179,9 @@ class View:
             except ValueError:
                 return False
             self.change, self._stamp = end, stamp
-        return self._add_up(self._journal.tallies())
+        return self._adds_up(self._journal.tallies())
 
-    def _add_up(self, tallies: Tallies) -> bool:
+    def _adds_up(self, tallies: Tallies) -> bool:
         every, automatic, unshared = tallies
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
@@ -234,15 +200,18 @@ class View:
             raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
 
     def _apply(self, change: Change) -> None:
-        if not change.shared:
-            return
-        buckets, held_out = self._read(change)
-        (self.counts.add if change.sign > 0 else self.counts.subtract)(buckets, self._label(change.label), held_out)
+        counts, label = self.counts, self._label(change.label)
+        buckets, offsets, held_out = self._read(change)
+        if change.shared:
+            (counts.add if change.sign > 0 else counts.subtract)(buckets, label, held_out)
+        own = self._rows_of(change.user, change.held_out, buckets, offsets, self._journal.personal_bits)
+        if own is not None:
+            (counts.add_personal if change.sign > 0 else counts.subtract_personal)(own, label)
         self.generation += 1
 
-    def _read(self, change: Change) -> "tuple[array[int], HeldOut | None]":
+    def _read(self, change: Change) -> "tuple[array[int], array[int], HeldOut | None]":
         try:
-            buckets, _ = unpack(change.features, MOST_KINDS, self._journal.bits)
+            buckets, offsets = unpack(change.features, MOST_KINDS, self._journal.bits)
             n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
             if rest:
                 raise ValueError("predictions are damaged")
@@ -251,12 +220,21 @@ class View:
                 f"{self._journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from when there were fewer or more labels are answers to another question.
-        return buckets, change.held_out if n_predictions == len(self.counts.held_out) else None
+        return buckets, offsets, change.held_out if n_predictions == len(self.counts.held_out) else None
 
     def add(self, buckets: "Buffer", label: str, held_out: HeldOut | None) -> None:
         """Let one lesson come whose features are at hand."""
         self.counts.add(buckets, self._label(label), held_out)
         self.generation += 1
+
+    def add_personal(
+        self, user: str, label: str, held_out: HeldOut | None, buckets: "Buffer", offsets: "Buffer"
+    ) -> None:
+        """Let one lesson count for the one who taught it, if it does."""
+        own = self._rows_of(user, held_out, buckets, offsets, self._journal.personal_bits)
+        if own is not None:
+            self.counts.add_personal(own, self._label(label))
+            self.generation += 1
 
     def _label(self, label: str) -> int:
         if label not in self._labels:
@@ -291,6 +269,20 @@ class View:
             self._journal.settle(self._save())
         self._saved_change = self.change
 
+    def settle(self) -> None:
+        """Write a snapshot, and have the journal drop what was forgotten up to it, also where it is shared."""
+        self.save()
+        shared, wanted = self._journal.shared, self.change
+        for _ in range(_MOST_TRIES if shared else 0):
+            with self._journal.reading():
+                self.catch_up()
+                settled = self._journal.position().settled
+            if settled >= wanted or (shared and shared.save(self.change, self._stamp, self._labels, self.counts.room)):
+                return
+            time.sleep(_PAUSE_S)
+        if shared:
+            raise JournalBusyError(f"{self._journal.name} is in use: what was forgotten is still kept; try again.")
+
     def _save_of_shared(self, shared: SharedSnapshots) -> None:
         """Write the snapshot of this machine; and the one of all, if that is due and nobody else is about it."""
         with self._journal.reading():
@@ -301,7 +293,7 @@ class View:
                 self._save()
         self._saved_change = self.change
         if self.change - settled >= SNAPSHOT_EVERY_IN_BULK:
-            shared.save(self.change, self._stamp, self._labels, self.counts.parts)
+            shared.save(self.change, self._stamp, self._labels, self.counts.room)
 
     def _save(self) -> str:
         try:

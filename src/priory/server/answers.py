@@ -8,7 +8,7 @@ from priory.filter import Filter, Options, Prepared
 from priory.keeping import KEPT
 from priory.marking import marked, marked_head
 from priory.points import ham_label, rating_of, spam_label
-from priory.verdict import Verdict, by_kind, digits, printable, readable
+from priory.verdict import Verdict, by_kind, digits, in_words, printable, readable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
 
 _MOST_EVIDENCE: Final = 15
@@ -22,7 +22,7 @@ def answer(
     if request.verb not in RATING_VERBS:
         return (PONG if request.verb == "PING" else b""), "none"
     read = filter_.prepare(request.body)
-    verdict = filter_.check(read)
+    verdict = filter_.check(read, request.user)
     if filter_.would_learn(verdict) and not request.only_asks:
         certain(read, verdict.label)
     labels = filter_.options.labels
@@ -64,7 +64,10 @@ def report(verdict: Verdict, rating: Rating) -> str:
         f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} feature{'s' * (kind.n_features != 1)}"
         for kind in by_kind(every)
     ]
-    lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}", "", "The weightiest of it:"]
+    lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}"]
+    if verdict.user:
+        lines += [f"          of which {in_words(verdict)}"]
+    lines += ["", "The weightiest of it:"]
     lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable(every)[:_MOST_EVIDENCE]]
     return "\n".join([*lines, ""])
 

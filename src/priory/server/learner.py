@@ -12,6 +12,7 @@ from priory.filter import Options, Prepared
 from priory.journal import JournalAwayError
 from priory.journal.outbox import NAME as OUTBOX
 from priory.journal.view import SNAPSHOT_EVERY
+from priory.server.ager import SOON_S, Ager
 from priory.server.answers import tell
 from priory.server.connection import log_error
 from priory.server.filter_thread import IDLE_S, FilterThread
@@ -43,6 +44,8 @@ class Learner:
         self._is_shared = options.store is not None
         self._due_at = 0.0  # what is to be seen to now and then
         self._saved = 0  # the change up to which a snapshot was seen to
+        self._ager = Ager(home) if options.limits else None
+        self._ages_at = 0.0
         self._paused_until: dict[str, float] = {}  # for each label of which there may be no more automatic lessons
 
     def tell(self, request: Request) -> "asyncio.Future[tuple[bytes, str]]":
@@ -71,6 +74,22 @@ class Learner:
                 self._thread.do(self._save).add_done_callback(_log_failure)
         self._thread.rest()
 
+    def age(self) -> None:
+        """Forget a few of the oldest lessons if that is due, and nobody teaches anything."""
+        if self._ager is None or self._thread.n_waiting or time.monotonic() < self._ages_at:
+            return
+        self._ages_at = time.monotonic() + SOON_S
+        if self._ager.is_ours():
+            self._thread.do(partial(self._age, self._ager))
+
+    def _age(self, ager: Ager) -> None:
+        try:
+            self._ages_at = time.monotonic() + ager.some(self._thread.filter)
+        except Exception as error:  # noqa: BLE001 - nobody waits for it
+            if not isinstance(error, JournalAwayError):
+                log_error(error)
+            self._ages_at = time.monotonic() + PAUSE_S
+
     def _deliver(self) -> None:
         """Hand over what was kept while the journal could not be reached, if it can be."""
         with turn(self._home), suppress(JournalAwayError):
@@ -86,6 +105,8 @@ class Learner:
     def close(self) -> None:
         """Finish what was begun, and close the filter."""
         self._thread.close()
+        if self._ager is not None:
+            self._ager.let_go()
 
     def _tell(self, request: Request) -> tuple[bytes, str]:
         filter_ = self._thread.filter

@@ -103,7 +103,7 @@ class MilterConnection(Connection):
             log("forged fields left", queue=queue, fields=len(message.watched) - MOST_REMOVED)
         try:
             read = self._filter.prepare(raw)
-            verdict = self._filter.check(read)
+            verdict = self._filter.check(read, message.recipient)
             if self._filter.would_learn(verdict) and not message.is_cut:  # a part would have another digest
                 self._certain(read, verdict.label)
             done, answer = self._done(verdict)

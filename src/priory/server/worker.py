@@ -91,6 +91,7 @@ class _Worker:
                 await asyncio.wait_for(self._done.wait(), SWEEP_FULL_S if self._is_full else SWEEP_S)
             self._sweep()
             self._keep_up()
+            self._learner.age()
             self._learner.rest(self._filter.change)
         self._learner.close()
 

@@ -7,6 +7,7 @@ All of this is one table: which step may come in which state, and which state fo
     server                              milter
     O version, actions, steps           O version, actions, steps        what both can is agreed upon
     D macros, M sender                  c                                a message begins: go on
+    R recipient …                       (nothing: agreed)
     L field …                           (nothing: agreed)
     B some of the body …                c, or s: no more, please
     E                                   i m q … then a, c or y           insert, change, quarantine; then the decision
@@ -35,11 +36,12 @@ from typing import Final
 VERSION: Final = 6
 LONGEST_PACKET: Final = 1024 * 1024  #: servers send bodies in pieces of 64 kB
 MOST_WATCHED: Final = 10_000
+LONGEST_ADDRESS: Final = 320
 
 ADD_FIELDS, CHANGE_FIELDS, QUARANTINE = 0x01, 0x10, 0x20
 _ACTIONS: Final = ADD_FIELDS | CHANGE_FIELDS | QUARANTINE
-#: Steps that the server need not tell: connection, greeting, recipients, end of the fields, unknown commands, DATA.
-_LEFT_OUT: Final = 0x01 | 0x02 | 0x08 | 0x40 | 0x100 | 0x200
+#: Steps that the server need not tell: connection, greeting, end of the fields, unknown commands, DATA.
+_LEFT_OUT: Final = 0x01 | 0x02 | 0x40 | 0x100 | 0x200
 #: Steps that are answered, unless it was agreed that they need not be.
 _SILENT: Final = {
     "C": 0x1000,
@@ -97,6 +99,8 @@ class Message:
     head: bytes = b""
     body: bytes = b""
     is_cut: bool = False  #: there was more than is read
+    recipient: str = ""  #: the address that it is for, in lower case, if there is only one
+    n_recipients: int = 0
 
     @property
     def raw(self) -> bytes:
@@ -195,6 +199,8 @@ class Milter:
             case "M":
                 self._start_anew(known="CHM")
                 decision = Begun(self._known())
+            case "R":
+                self._take_recipient(content)
             case "L":
                 self._take_field(content)
             case "B":
@@ -233,6 +239,13 @@ class Milter:
         """Forget the message, and the macros of all steps but those."""
         self._macros = {step: macros for step, macros in self._macros.items() if step in known}
         self._message, self._head, self._body, self._room = Message(), bytearray(), bytearray(), self._most_bytes
+
+    def _take_recipient(self, content: bytes) -> None:
+        """Note an address; of several none is noted. What follows it are parameters of SMTP."""
+        address = content.partition(b"\0")[0].strip(b"<>").decode("utf-8", "backslashreplace").lower()
+        is_plain = len(address) <= LONGEST_ADDRESS and address.isprintable()
+        self._message.n_recipients += 1
+        self._message.recipient = address if is_plain and self._message.n_recipients == 1 else ""
 
     def _take_field(self, content: bytes) -> None:
         name, _, value = content.partition(b"\0")

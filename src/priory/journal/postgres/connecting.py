@@ -4,6 +4,7 @@ A node that is gone must not keep others from writing. So the server ends a tran
 either side gives up a connection on which nothing comes any more; who waits for an answer does not wait forever.
 """
 
+import logging
 import os
 import select
 import time
@@ -18,6 +19,7 @@ from priory.journal.address import Store
 from priory.journal.postgres.errors import not_connected
 from priory.journal.postgres.zeros import keep_zeros
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what fails is raised, and told by who catches it
 CONNECT_S: Final = 5
 USUAL_WAIT_S: Final = 10.0  #: for who writes, unless another time is said
 STATEMENT_S: Final = 60  #: the longest that a statement may take

@@ -19,6 +19,7 @@ _NUMBER: Final = (
     "kept AS (INSERT INTO stamps SELECT change, stamp FROM now) SELECT pg_notify(?, change::text) FROM now"
 )
 _ROWS_AT_ONCE: Final = 500
+_ROW_BYTES: Final = 400  # of a lesson beside its features: the row, and what its indexes have of it
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LONG_READING: Final = "SET LOCAL idle_in_transaction_session_timeout = '10min'"  # it keeps nobody from anything
 
@@ -205,6 +206,14 @@ class PostgresDatabase:
         sql = f"SELECT sum(pg_total_relation_size(oid))::bigint {tables}"
         ((size,),) = self.rows(sql)
         return int(size)
+
+    def used_bytes(self) -> int:
+        """Return what the lessons take, with their indexes: not what is free, nor what was forgotten."""
+        ((used,),) = self.rows("SELECT sum(length(features) + ?)::bigint FROM lessons", _ROW_BYTES)
+        return int(used or 0)
+
+    def wipe(self) -> None:
+        """Do nothing: the server vacuums by itself."""
 
     def check(self) -> None:
         """Compare the tally with the lessons, and raise JournalError if they differ."""

@@ -55,6 +55,7 @@ CREATE TABLE tombstones (
   node text COLLATE "C" NOT NULL,
   PRIMARY KEY (message, "user")
 );
+CREATE TABLE taught ("user" text COLLATE "C" PRIMARY KEY, n bigint NOT NULL);
 CREATE TABLE stamps (change bigint PRIMARY KEY, stamp text NOT NULL);
 CREATE TABLE snapshots (
   change bigint NOT NULL,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from priory.journal.database import Row
-from priory.journal.lesson import JournalError
+from priory.journal.lesson import JournalBusyError, JournalError
 from priory.journal.sqlite import in_use
 from priory.journal.sqlite.bundles import Bundles
 from priory.journal.sqlite.errors import errors_named, named
@@ -140,6 +140,20 @@ class SqliteDatabase:
         """Return what the journal takes on disk, with the log in which the latest changes are."""
         log = self.path.with_name(f"{self.path.name}-wal")
         return sum(path.stat().st_size for path in (self.path, log) if path.exists())
+
+    def used_bytes(self) -> int:
+        """Return what the lessons take: neither room that is free, nor what was forgotten and is still there."""
+        pages, free, size = (
+            self.rows(f"PRAGMA {each}")[0][0] for each in ("page_count", "freelist_count", "page_size")
+        )
+        ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
+        return int((pages - free) * size - forgotten)
+
+    def wipe(self) -> None:
+        """Take over what is in the log, and empty it: in the file itself what is deleted is overwritten."""
+        ((is_busy, *_),) = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            raise JournalBusyError(f"{self.path} is in use, so its log keeps traces of what was deleted: try again.")
 
     def check(self) -> None:
         """Read the whole file and raise JournalError if it is damaged."""

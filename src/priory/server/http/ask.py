@@ -15,6 +15,7 @@ from priory.server.http.access import needs
 from priory.server.http.carried import ERRORS, carried, carried_or_several, takes_message
 from priory.server.http.filters import Filters
 from priory.server.http.json import json_bytes, json_response
+from priory.server.http.parameters import ForUser
 from priory.server.http.problems import documented
 from priory.server.http.several import Group, about_each
 from priory.server.http.state import Daemon
@@ -45,22 +46,22 @@ def ask_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         responses=schemas.answered(schemas.Verdict, schemas.Verdicts) | documented(*ERRORS),
         openapi_extra=takes_message(several=True),
     )
-    async def check(mail: Annotated[bytes | Upload, several_taken]) -> Response:
+    async def check(mail: Annotated[bytes | Upload, several_taken], user: ForUser = "") -> Response:
         """Say what a message is, how probable that is, and the weightiest evidence: as `priory check --json` does.
 
         Of several, in files, it says so of each.
         """
         if isinstance(mail, Upload):
-            return await about_each(mail, lambda groups: checked(partial(_each_checked, groups)))
-        (said,) = await checked(lambda filter_: [_checked(filter_, mail)])
+            return await about_each(mail, lambda groups: checked(partial(_each_checked, groups, user)))
+        (said,) = await checked(lambda filter_: [_checked(filter_, mail, user)])
         return json_response(said)
 
     @router.post(
         "/explain", responses=schemas.answered(schemas.Explanation) | documented(*ERRORS), openapi_extra=takes_message()
     )
-    async def explain(raw: Annotated[bytes, taken]) -> Response:
+    async def explain(raw: Annotated[bytes, taken], user: ForUser = "") -> Response:
         """Say why: all evidence, and the message in spans coloured by what they add to the log-odds."""
-        return json_response(await filters.ask(_explained(raw)))
+        return json_response(await filters.ask(_explained(raw, user)))
 
     return router
 
@@ -71,16 +72,16 @@ class _Checked(NamedTuple):
     json: bytes
 
 
-def _checked(filter_: Filter, raw: bytes) -> _Checked:
-    verdict = filter_.check(raw)
+def _checked(filter_: Filter, raw: bytes, user: str) -> _Checked:
+    verdict = filter_.check(raw, user)
     return _Checked(verdict.label, len(raw), json_bytes(verdict.as_dict(MOST_EVIDENCE)))
 
 
-def _each_checked(groups: Iterator[Group], filter_: Filter) -> list[_Checked]:
+def _each_checked(groups: Iterator[Group], user: str, filter_: Filter) -> list[_Checked]:
     """Check the next group: it is read from the disk in the thread of the filter, too."""
     group = next(groups, [])
     messages = [parse(raw) for _, raw in group]
-    verdicts = filter_.check_many([prepared(message, filter_.spec) for message in messages])
+    verdicts = filter_.check_many([prepared(message, filter_.spec) for message in messages], user)
     return [
         _Checked(verdict.label, len(raw), json_bytes(_of_upload(source, message, verdict)))
         for (source, raw), message, verdict in zip(group, messages, verdicts, strict=True)
@@ -92,5 +93,5 @@ def _of_upload(source: str, message: Message, verdict: Verdict) -> dict[str, Any
     return named | verdict.as_dict(schemas.MOST_EVIDENCE_OF_SEVERAL)
 
 
-def _explained(raw: bytes) -> Callable[[Filter], bytes]:
-    return lambda filter_: json_bytes(filter_.explain(raw).as_dict())
+def _explained(raw: bytes, user: str) -> Callable[[Filter], bytes]:
+    return lambda filter_: json_bytes(filter_.explain(raw, user).as_dict())

@@ -1,14 +1,13 @@
 """Parameters that several routes take."""
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from fastapi import Query
 
-User = Annotated[
-    str,
-    Query(description="Whose lesson it is; a message is learned once per user.", pattern=r"^[^\x00-\x1f\x7f]{0,200}$"),
-]
+_NAMES: Final = r"^[^\x00-\x1f\x7f]{0,200}$"
+User = Annotated[str, Query(description="Whose lesson it is; a message is learned once per user.", pattern=_NAMES)]
+ForUser = Annotated[str, Query(description="Whose mail it is: what they have taught counts, too.", pattern=_NAMES)]
 Digest = Annotated[str, Query(description="Of the message, instead of the message itself.", pattern="^[0-9a-f]{64}$")]
 Said = TypeVar("Said", str, str | None)
 

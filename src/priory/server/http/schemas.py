@@ -49,6 +49,9 @@ class Verdict(Answer):
     probabilities: dict[str, float] = Field(examples=[{"ham": 0.0023, "spam": 0.9977}])
     log_odds: float = Field(examples=[6.057])
     prior: float = Field(examples=[-0.711])
+    user: str | None = Field(None, description="Whose mail it is, if that was said; and then:", examples=["ann"])
+    you: float | None = Field(None, description="What of the log-odds that user has taught.", examples=[2.1])
+    everyone: float | None = Field(None, description="All else of them.", examples=[3.957])
     kinds: dict[str, Kind] = Field(examples=[{"word": {"features": 34, "sum": 1.209}}])
     evidence: list[Evidence]
     other_evidence: float = Field(description="The sum of what is not listed.", examples=[5.911])

@@ -1,0 +1,149 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+r"""A person's own evidence: where somebody sees things differently from everyone.
+
+All persons have one table. A person's row of a feature is found by hashing the feature together with the person
+(Weinberger et al., Feature hashing for large scale multitask learning, 2009), so nobody has a list of persons, and any
+number of them costs the same. A row has a count for each label. How many messages a person has of each label stands in
+rows of its own, found by hashing the person alone: hashes may meet, which only ever adds, so of several such rows the
+least is nearest to the truth.
+
+For a label $k$ against the rest $\bar k$, each group $g$ of features adds its damped mean, as in `PresenceBayes`:
+
+$$ s = \frac{n}{n + t} \sum_g \frac{w_g}{m_g + d} \sum_{f \in g} \left(
+   \log\frac{c_{fk} + \beta}{c_{f\bar k} + \beta} + \log\frac{n_{\bar k} + \kappa}{n_k + \kappa} \right) $$
+
+The first factor is how far a person's own evidence is trusted: not at all without any, half of it with $t$ messages.
+Of a group with many features only one in so many counts, chosen by its hash: the mean stays what it is, and a person
+takes less room. How the numbers were chosen is in docs/decisions/users.md. There is no mail in here.
+"""
+
+from cpython.array cimport array, clone
+from libc.math cimport log
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from priory.buckets cimport fetch
+
+cdef enum:
+    TOTALS = 4  # rows that say how many messages a person has
+cdef uint64_t BEYOND = <uint64_t> 1 << 32  # any bucket
+cdef array WHOLE = array("I")
+cdef array PLACES = array("q")
+
+
+cdef inline uint32_t row_of(uint64_t bucket, uint64_t key, uint64_t mask) noexcept nogil:
+    """Where in a table a person's row of a bucket is; the mixing is that of SplitMix64."""
+    cdef uint64_t mixed = key + (bucket + 1) * <uint64_t> 0x9E3779B97F4A7C15
+    mixed = (mixed ^ (mixed >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    mixed = (mixed ^ (mixed >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return <uint32_t> (((mixed ^ (mixed >> 31)) >> 32) & mask)
+
+
+cdef inline bint is_picked(uint32_t bucket, uint32_t one_in) noexcept nogil:
+    """Tell whether a feature is one of those of its group that count."""
+    return (<uint32_t> (bucket * <uint32_t> 0x9E3779B1) >> 8) % one_in == 0
+
+
+cdef class PersonalBayes:
+    """The numbers of the model: which features of each group count, none for 0, the groups' weights, d, β, κ and t."""
+
+    cdef array one_in, weights
+    cdef double damping, smoothing, doubt, trust
+
+    def __init__(self, one_in, weights, double damping, double smoothing, double doubt, double trust):
+        self.one_in, self.weights = array("I", one_in), array("d", weights)
+        if len(self.one_in) != len(self.weights):
+            raise IndexError(f"{len(self.one_in)} groups have {len(self.weights)} weights")
+        self.damping, self.smoothing, self.doubt, self.trust = damping, smoothing, doubt, trust
+
+    def rows(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint64_t key, int bits):
+        """Return the rows in which a person's message is counted, in a table of 2^bits: those of the totals first.
+
+        Group i of the message has `buckets[offsets[i]:offsets[i + 1]]`; a group that the model does not know is none.
+        """
+        cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
+        cdef Py_ssize_t n = TOTALS, i, m, group
+        cdef array found = clone(WHOLE, TOTALS + buckets.shape[0], False)
+        cdef array places = clone(PLACES, buckets.shape[0], False)
+        cdef uint32_t* out = found.data.as_uints
+        self.fit(buckets, offsets)
+        for i in range(TOTALS):
+            out[i] = row_of(BEYOND + i, key, mask)
+        for group in range(min(len(self.one_in), offsets.shape[0] - 1)):
+            n += self.pick(buckets, offsets, group, key, mask, out + n, <int64_t*> places.data.as_longlongs)
+        return found[:n]
+
+    cdef int fit(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1:
+        """Raise unless the offsets are in order and within the buckets."""
+        cdef Py_ssize_t i
+        cdef bint fits = offsets.shape[0] > 0 and offsets[0] == 0
+        for i in range(1, offsets.shape[0]):
+            fits = fits and offsets[i - 1] <= offsets[i] <= buckets.shape[0]
+        if not fits:
+            raise IndexError(f"{offsets.shape[0]} offsets do not divide {buckets.shape[0]} buckets")
+        return 0
+
+    cdef Py_ssize_t pick(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, Py_ssize_t group, uint64_t key,
+                         uint64_t mask, uint32_t* rows, int64_t* places) noexcept nogil:
+        """Write down the rows of those features of a group that count, and which they are; return how many."""
+        cdef uint32_t one_in = self.one_in.data.as_uints[group]
+        cdef Py_ssize_t i, m = 0
+        if one_in:
+            for i in range(offsets[group], offsets[group + 1]):
+                if is_picked(buckets[i], one_in):
+                    rows[m], places[m] = row_of(buckets[i], key, mask), i
+                    m += 1
+        return m
+
+    def totals(self, const uint32_t[:, ::1] rows, uint64_t key):
+        """Return how many messages a person has of each label."""
+        cdef uint64_t mask = rows.shape[0] - 1
+        return [least(rows, key, mask, label) for label in range(rows.shape[1])]
+
+    def add_terms(self, double[::1] terms, const uint32_t[:, ::1] rows, const uint32_t[::1] buckets,
+                  const int64_t[::1] offsets, uint64_t key, Py_ssize_t label):
+        """Add to the term of each feature what a person's own evidence says, and return the sum of that.
+
+        The table has 2^bits rows.
+        """
+        cdef Py_ssize_t labels = rows.shape[1], group, i, k, m
+        cdef uint64_t mask = rows.shape[0] - 1, own, rest
+        cdef int64_t n = 0, n_own = 0
+        cdef double scale, shift, term, total = 0, smoothing = self.smoothing
+        cdef const uint32_t* row
+        if rows.shape[0] & mask or not 0 <= label < labels or terms.shape[0] != buckets.shape[0]:
+            raise IndexError(f"label {label}, {terms.shape[0]} terms: not for {buckets.shape[0]} buckets in a table of "
+                             f"{rows.shape[0]} × {labels}")
+        self.fit(buckets, offsets)
+        for k in range(labels):
+            n += least(rows, key, mask, k)
+        if n == 0:
+            return 0.0
+        n_own = least(rows, key, mask, label)
+        shift = log((n - n_own + (labels - 1) * self.doubt) / (n_own + self.doubt))
+        cdef array found = clone(WHOLE, buckets.shape[0], False), places = clone(PLACES, buckets.shape[0], False)
+        cdef uint32_t* which = found.data.as_uints
+        cdef int64_t* at = <int64_t*> places.data.as_longlongs
+        for group in range(min(len(self.one_in), offsets.shape[0] - 1)):
+            m = self.pick(buckets, offsets, group, key, mask, which, at)
+            scale = n / (n + self.trust) * self.weights.data.as_doubles[group] / (m + self.damping)
+            for i in range(m):
+                fetch(&rows[which[i], 0])
+            for i in range(m):
+                row = &rows[which[i], 0]
+                own, rest = row[label], 0
+                for k in range(labels):
+                    rest += row[k]
+                if rest:
+                    term = scale * (log((own + smoothing) / (rest - own + smoothing)) + shift)
+                    terms[at[i]] += term
+                    total += term
+        return total
+
+
+cdef uint32_t least(const uint32_t[:, ::1] rows, uint64_t key, uint64_t mask, Py_ssize_t label) noexcept nogil:
+    """How many messages of a label a person has."""
+    cdef uint32_t found = rows[row_of(BEYOND, key, mask), label]
+    cdef Py_ssize_t i
+    for i in range(1, TOTALS):
+        found = min(found, rows[row_of(BEYOND + i, key, mask), label])
+    return found

@@ -1,0 +1,75 @@
+"""Who has taught the filter: what they are told, what is exported, what is deleted."""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command import priory
+from priory.features import Spec, unpacked
+from priory.filter import Filter, prepare
+
+LIST = b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d"
+
+
+@pytest.fixture
+def shared(home: Path, tmp_path: Path) -> Path:
+    """A home in which Ann and Bob disagree about a list."""
+    copy = Path(shutil.copytree(home, tmp_path / "home"))
+    with Filter.open(copy) as filter_:
+        for user, label in (("ann", "spam"), ("bob", "ham")):
+            list(filter_.learn_many([(LIST % (i, i), label, "daily") for i in range(30)], user))
+    return copy
+
+
+def test_users_are_told_what_they_and_what_everyone_adds(shared: Path, tmp_path: Path):
+    message = tmp_path / "daily.eml"
+    message.write_bytes(LIST % (99, 99))
+    ann, bob = (
+        json.loads(priory("check", "--json", "--user", user, message, home=shared).stdout) for user in ("ann", "bob")
+    )
+    assert ann["you"] > 0.5 > -0.5 > bob["you"]
+    assert ann["everyone"] == pytest.approx(bob["everyone"])
+    explained = priory("explain", "--user", "ann", message, home=shared).stdout.decode()
+    assert f"you: {ann['you']:+.3f}, everyone: {ann['everyone']:+.3f}" in explained
+    priory("explain", "--user", "ann", "--html", tmp_path / "why.html", message, home=shared)
+    assert f"you: {ann['you']:+.3f}, everyone: {ann['everyone']:+.3f}" in (tmp_path / "why.html").read_text()
+    marked = priory("filter", "--user", "bob", home=shared, stdin=message.read_bytes()).stdout.decode()
+    assert f"; you={bob['you']:+.3f}; everyone=" in marked
+    scanned = json.loads(priory("scan", "--json", "--user", "ann", message, home=shared).stdout)
+    assert scanned["probability"] == ann["probability"]
+
+
+def test_users_are_listed(shared: Path, tmp_path: Path):
+    assert priory("user", "list", home=shared).stdout == b"ann: 30 spam\nbob: 30 ham\n"
+    listed = priory("user", "list", "--json", home=shared).stdout.splitlines()
+    assert json.loads(listed[0]) == {"name": "ann", "lessons": {"spam": 30}, "unshared": 0}
+    (tmp_path / "other").mkdir()
+    assert b"nobody has taught under a name" in priory("user", "list", home=tmp_path / "other").stdout
+
+
+def test_a_user_is_exported(shared: Path, tmp_path: Path):
+    done = priory("user", "export", "ann", "--to", tmp_path / "ann.jsonl", home=shared)
+    assert done.stdout.startswith(b"30 lessons of ann written to ")
+    lines = (tmp_path / "ann.jsonl").read_text().splitlines()
+    assert priory("user", "export", "ann", home=shared).stdout.decode().splitlines() == lines
+    first = json.loads(lines[0])
+    read = prepare(LIST % (0, 0), Spec())
+    assert (first["user"], first["label"], first["source"], first["shared"]) == ("ann", "spam", "daily", True)
+    assert first["digest"] == read.digest.hex()
+    assert unpacked(base64.b64decode(first["features"]), 22).buckets == read.features.buckets
+    nobody = priory("user", "export", "eve", home=shared)
+    assert (nobody.returncode, b"eve has no lessons in" in nobody.stderr) == (1, True)
+    unwritable = priory("user", "export", "ann", "--to", tmp_path / "no" / "such", home=shared)
+    assert b"cannot be written: No such file" in unwritable.stderr
+
+
+def test_a_user_is_deleted_if_that_is_meant(shared: Path):
+    assert b"30 lessons of ann, none deleted: --yes deletes them" in priory("user", "delete", "ann", home=shared).stdout
+    assert priory("user", "delete", "ann", "--yes", home=shared).stdout == b"deleted 30 lessons of ann\n"
+    assert priory("user", "list", home=shared).stdout == b"bob: 30 ham\n"
+    again = priory("user", "delete", "ann", "--yes", "--json", home=shared)
+    assert json.loads(again.stdout) == {"lessons": 0, "deleted": 0}
+    assert b"name the user to delete" in priory("user", "delete", "", "--yes", home=shared).stderr
