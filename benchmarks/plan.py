@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from priory.bayes import Counts
 from priory.features import MOST_BITS, Spec
+from priory.journal.lesson import PERSONAL_BITS
 from provider import DAY, Costs, Site
 from report import Table
 
@@ -20,11 +21,12 @@ from report import Table
 #: in SQLite by `constants.py` and in PostgreSQL by `shared_journal.py`, there for each bit more, too.
 HEAPS = (1_422, 0.787)
 SQLITE_BYTES, POSTGRESQL_BYTES, BYTES_PER_BIT = 2_990, 3_370, 229
+#: Rows that a lesson takes among those of persons who teach little, and their bytes with two labels; how many distinct
+#: ones may share a row: `personal_table.py`.
+OWN_ROWS, OWN_ROW_BYTES, MOST_PER_ROW = 13.4, 8, 0.25
 MOST_PER_BUCKET = 4.0  #: distinct features, up to which accuracy is hardly less: docs/scaling.md
 BUSY = 0.5  #: share of a core's time that is planned with in the busiest minute
 CORES = 8  #: of a node
-SNAPSHOT_EVERY = 20_000  #: lessons
-NETWORK_BYTES_S = 100e6
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Plan:
     def table_bytes(self) -> int:
         """Of the counts, on disk and in the memory of each node, whose processes share them."""
         return Counts.size_bytes(self.bits, 2)
+
+    @property
+    def own_bits(self) -> int:
+        """Of the table of what persons taught, if every lesson counts for who taught it."""
+        return max(PERSONAL_BITS, math.ceil(math.log2(OWN_ROWS * self.lessons / MOST_PER_ROW)))
 
     @property
     def row_bytes(self) -> float:
@@ -99,12 +106,13 @@ class Plan:
             f"2^{self.bits}",
             f"{self.features / 2**self.bits:.1f}",
             _rounded(self.table_bytes),
+            f"2^{self.own_bits}",
+            _rounded(OWN_ROW_BYTES << self.own_bits),
             f"{self.cores(costs):.2g}",
             f"{nodes}",
             f"{self.lessons_per_s * costs.lessons.mean():.1%}",
             _rounded(self.lessons_per_s * self.row_bytes * (nodes - 1)) + "/s",
             f"{self.lessons_per_s * costs.applied:.2%}",
-            f"{self.table_bytes / NETWORK_BYTES_S + SNAPSHOT_EVERY * costs.applied:.1f} s",
         ]
 
 
@@ -119,12 +127,13 @@ ROWS = (
     "buckets",
     "features a bucket",
     "table, in each node",
+    "rows of persons",
+    "table of persons, in each node",
     "cores",
     f"nodes of {CORES} cores",
     "writer busy, at most",
     "read from the database, at most",
     "a core's time to follow, at most",
-    "a new node begins after",
 )
 SITES = (
     Plan("family", Site(5, nodes=1, lessons_per_user=1.0), journals=1, days=3_650),

@@ -10,7 +10,9 @@ import pytest
 import needed
 import real_postgres
 from priory.demo import draw
+from priory.features import VERSION, Spec
 from priory.filter import Filter
+from priory.journal import Store, prepare_store
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +42,23 @@ def postgres() -> Iterator[real_postgres.Postgres]:
 
 
 @pytest.fixture
-def database(postgres: real_postgres.Postgres) -> Iterator[str]:
-    """The address of a database that nobody has written to yet."""
+def database_name(postgres: real_postgres.Postgres) -> Iterator[str]:
+    """The name of a database that nobody has written to yet."""
     with postgres.database() as name:
-        yield postgres.url(name)
+        yield name
+
+
+@pytest.fixture
+def database(postgres: real_postgres.Postgres, database_name: str) -> str:
+    """The address of a database that nobody has written to yet."""
+    return postgres.url(database_name)
+
+
+@pytest.fixture
+def journal_database(database: str, database_name: str) -> str:
+    """The name of a database with the tables of a journal in which nothing was learned yet."""
+    prepare_store(Store(database), VERSION, Spec().bits)
+    return database_name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

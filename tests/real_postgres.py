@@ -209,6 +209,12 @@ class Proxy:
         self._is_cut = False
         self._flowing.set()
 
+    def lead_to(self, server: int) -> None:
+        """Lead new connections to another port, and end those to the one before."""
+        self.cut()
+        self._server = server
+        self.heal()
+
     def close(self) -> None:
         self.cut()
         self._listener.shutdown(socket.SHUT_RDWR)

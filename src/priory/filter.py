@@ -9,12 +9,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
+from priory.ageing import Ageing, Limits
 from priory.autolearn import Autolearn, certain_label
 from priory.bayes import Calibration, Counts, PresenceBayes
 from priory.bayes.counts import contrasts
 from priory.decision import UNSURE, Costs, cheapest, thresholds
 from priory.features import KINDS, Features, Spec, extract, packed
-from priory.journal import AUTOMATIC, EVERYTHING, PERSONAL_BITS, Journal, JournalError, Selection, Store, is_person
+from priory.journal import (
+    AUTOMATIC,
+    EVERYTHING,
+    PERSONAL_BITS,
+    Journal,
+    JournalError,
+    Selection,
+    Store,
+    follow_store,
+    is_person,
+)
+from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
@@ -59,6 +71,7 @@ class Options:
     smoothing: float = 0.03
     autolearn: Autolearn | None = None  #: None if nothing is learned without a person
     personal_bits: int = PERSONAL_BITS  #: of the table of personal evidence, where a journal is made
+    limits: Limits = field(default_factory=Limits)
     unwanted: tuple[str, ...] = ()  #: labels of mail that nobody wants; none named: `priory.points` knows the usual one
     store: Store | None = None  #: where the journal is that several machines share; None if it is in the home
 
@@ -133,7 +146,9 @@ def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
     return 0 if isinstance(lesson[0], Prepared) else len(lesson[0])
 
 
-def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -> Iterator[list[Thing]]:
+def together(
+    things: Iterable[Thing], size: Callable[[Thing], int], most: int, most_bytes: int = MOST_BYTES_TOGETHER
+) -> Iterator[list[Thing]]:
     """Yield things in groups of `most`, or fewer if they are large; those before one that cannot be had come first.
 
     The last group may be empty.
@@ -147,7 +162,7 @@ def together(things: Iterable[Thing], size: Callable[[Thing], int], most: int) -
         for thing in things:
             some.append(thing)
             n_bytes += size(thing)
-            if len(some) == most or n_bytes >= MOST_BYTES_TOGETHER:
+            if len(some) == most or n_bytes >= most_bytes:
                 yield some
                 some, n_bytes = [], 0
     except Exception:
@@ -180,8 +195,10 @@ class Filter:
         bits = options.spec.bits, options.personal_bits
         journal, counts = open_journal(home, bits, options.store)
         self._memory = Memory(journal, counts, options.labels, self._model, options.autolearn)
+        self._keeping = Keeping(self._memory, options.labels, home if options.store else None)
         self._spec = replace(options.spec, bits=self._memory.journal.bits)
         self._thresholds = thresholds(options.costs)
+        self._ageing: Ageing | None = None
         self._predicted: tuple[int, Predicted] | None = None  # and the generation of the counts that it is of
 
     @property
@@ -215,6 +232,36 @@ class Filter:
             raise JournalError(f"{home} cannot be made: {error.strerror}. Name another home.") from None
         return cls(home, options or Options())
 
+    @property
+    def change(self) -> int:
+        """The number of the last change that was counted; -1 if none is known."""
+        return self._memory.view.change
+
+    @property
+    def trouble(self) -> Exception | None:
+        """Why the counts may be older than the journal: it cannot be reached; None if it can."""
+        return self._memory.view.following.trouble
+
+    def follow(self) -> None:
+        """Have what other machines teach come by itself from now on: then no check waits for the server of a journal.
+
+        Where the journal is a file, there is no need to.
+        """
+        if self.options.store is not None:
+            self._memory.view.following.follow(partial(follow_store, self.options.store))
+
+    def refresh(self) -> None:
+        """Take in what others have taught, as every check does: for who has a moment."""
+        self._memory.view.refresh()
+
+    def deliver(self) -> int:
+        """Hand what was kept while the journal could not be reached to it; return how many lessons and wishes."""
+        return self._keeping.deliver()
+
+    def save_if_due(self) -> None:
+        """Leave a snapshot of the counts, if many changes came since the last."""
+        self._memory.view.save_if_due()
+
     def close(self) -> None:
         """Let go of the files."""
         self._memory.close()
@@ -226,7 +273,7 @@ class Filter:
         if kind is None:
             self.close()
         else:
-            self.journal.close()
+            self._memory.abandon()
 
     @property
     def names_letters(self) -> bool:
@@ -289,17 +336,18 @@ class Filter:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         taught = self._taught(lessons, named=self.names_letters)
         while ready := list(islice(taught, group)):
-            yield self._memory.learn(ready, user)
+            yield self._keeping.learn(ready, user)
 
     def forget(self, message: bytes, user: str = "") -> str | None:
         """Take a lesson back exactly, by the message or by its digest; return its label, None if there was none.
 
-        If the user has not taught it but the filter has learned it by itself, that is taken back.
+        If the user has not taught it but the filter has learned it by itself, that is taken back. If the journal cannot
+        be reached, KEPT is returned: it will be forgotten once it can. By its digest alone it then cannot be.
         """
         if self._is_digest(message):
             return self._memory.forget(message, user)
         read = parse(message)
-        return self._memory.forget(read.digest, user, letter(read))
+        return self._keeping.forget(read.digest, user, letter(read))
 
     def taught_by(self, message: bytes) -> list[str]:
         """Return who has taught a message, given itself or by its digest; the empty name is nobody in particular."""
@@ -334,6 +382,13 @@ class Filter:
         1
         """
         yield from self._memory.forget_many(self.resolved(selection), group)
+
+    @property
+    def ageing(self) -> Ageing:
+        """What forgets the oldest lessons where there are more than there may be."""
+        if self._ageing is None:
+            self._ageing = Ageing(self._memory, self.options.limits)
+        return self._ageing
 
     def users(self) -> "list[User]":
         """Return all who have taught under a name, with how many lessons each has."""
@@ -494,7 +549,7 @@ class Filter:
         }
         probabilities = [claim.probability for claim in claims.values()]
         expected = costs.expected(probabilities)
-        reason = f"no {' and no '.join(missing)} has been learned yet" if missing else ""
+        reason = self._reason(missing)
         return Verdict(
             label=UNSURE if reason else cheapest(expected),
             about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
@@ -506,6 +561,14 @@ class Filter:
             user=user,
             unwanted=self.options.unwanted,
         )
+
+    def _reason(self, missing: list[str]) -> str:
+        """Why nothing can be said about a message."""
+        if not missing:
+            return ""
+        if self.trouble is not None:
+            return "the journal cannot be reached, and this machine has too few counts of its own"
+        return f"no {' and no '.join(missing)} has been learned yet"
 
     def _missing(self) -> list[str]:
         """The labels that were never learned, if for want of them nothing can be said about any message."""

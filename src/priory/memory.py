@@ -4,8 +4,9 @@ Each lesson is scored just before it is learned, which is what calibration and c
 where it is decided which scores are worth counting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -29,6 +30,7 @@ from priory.journal import (
     AUTOMATIC,
     Change,
     Journal,
+    JournalAwayError,
     JournalBusyError,
     JournalError,
     Lesson,
@@ -43,6 +45,7 @@ from priory.journal import (
     open_file,
     open_file_to_read,
     open_store,
+    open_store_or_later,
 )
 from priory.journal.view import SNAPSHOT_EVERY_IN_BULK
 from priory.personal import rows_of
@@ -68,7 +71,7 @@ class Taught(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What learning one message came to: *learned*, *relearned* under another label, or *known* already."""
+    """What learning one message came to: *learned*, *relearned* under another label, *known* already, or *kept*."""
 
     outcome: str
     digest: str
@@ -103,6 +106,8 @@ class Memory:
         self._rules = rules
         try:
             refuse_another_order(self.journal, labels)
+        except JournalAwayError as error:
+            self.view.following.work_on(error)
         except JournalError:
             self.journal.close()
             raise
@@ -133,8 +138,14 @@ class Memory:
         """How many more changes the lines may be older than, a hundredth of the outcomes in them; negative: too old."""
         return self._drawn_from // 100 - (self.view.generation - self._drawn_at)
 
+    def abandon(self) -> None:
+        """Let go of the files at once."""
+        self.view.following.stop()
+        self.journal.close()
+
     def close(self) -> None:
         """Let go of the files; who has changed something leaves a snapshot if one is due."""
+        self.view.following.stop()
         try:
             if self._has_changed:
                 self.view.save_if_due()
@@ -263,13 +274,22 @@ class Memory:
             raise SelectionError("the selection has all lessons in it: say which to forget")
         meant = iter(self.journal.listing.changes_of(selection))
         while some := list(islice(meant, group)):
-            with self._changing():
-                there = self.journal.listing.still(some)
-                self.journal.bury(there, self.journal.now())
-                for digest, user in there:
-                    self._forget(digest, user)
-            if there:
-                yield len(there)
+            if n_gone := self.forget_chosen(partial(self._buried, some)):
+                yield n_gone
+
+    def _buried(self, changes: list[int]) -> list[tuple[bytes, str]]:
+        """The lessons that these changes have learned and that are still there, which shall not come back."""
+        there = self.journal.listing.still(changes)
+        self.journal.bury(there, self.journal.now())
+        return there
+
+    def forget_chosen(self, chosen: Callable[[], list[tuple[bytes, str]]], *, wait: bool = True) -> int:
+        """Take back lessons, by digest and user, that are chosen when nobody else writes; return how many."""
+        with self._changing(wait=wait):
+            there = chosen()
+            for digest, user in there:
+                self._forget(digest, user)
+        return len(there)
 
     def delete_user(self, user: str, group: int) -> Iterator[int]:
         """Take back all lessons of a user and leave no trace of them; yield how many are gone, group by group."""
@@ -337,8 +357,12 @@ class Memory:
             ranks[each.digest] = Rank(each.time, self.journal.node, each.label)
             done.append(Learned("relearned" if was else "learned", each.digest.hex(), was and was.label))
         self._learn_new(new, user)
-        known = {each.digest: each.time for each in taught if ranks.get(each.digest, each).label == each.label}
-        self.journal.touch(known.items(), user)
+        again = [
+            (each.digest, each.time)
+            for each, learned in zip(taught, done, strict=True)
+            if learned.outcome == "known" and learned.was == each.label
+        ]
+        self.journal.touch(again, user)
         return done
 
     def _is_outdone(self, taught: Taught, was: Rank | None, user: str, *, late: bool) -> bool:
@@ -508,9 +532,15 @@ def _lesson(taught: Taught, held_out: HeldOut | None, user: str, node: str) -> L
 def open_journal(home: Path, bits: tuple[int, int], store: Store | None) -> tuple[Journal, Path]:
     """Open the journal of a home, wherever it is; return it and the file of its snapshot, which is in the home."""
     if store is not None:
-        return open_store(store, VERSION), home / "shared-counts"
+        counts = home / "shared-counts"
+        return open_store_or_later(store, VERSION, home, bits), counts
     counts = home / "counts"
     return _opened(home / "journal.sqlite", counts, bits), counts
+
+
+def open_journal_to_read(home: Path, store: Store | None) -> Journal:
+    """Open the journal of a home, wherever it is, and change nothing about it."""
+    return open_store(store, VERSION) if store else open_file_to_read(home / "journal.sqlite", VERSION)
 
 
 def _opened(path: Path, counts: Path, bits: tuple[int, int]) -> Journal:

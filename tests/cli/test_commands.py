@@ -88,7 +88,7 @@ def test_what_a_mail_server_starts_loads_nothing_that_it_does_not_need(command: 
     for label in ("ham", "spam"):
         priory("learn", label, inbox / "taught" / label, home=tmp_path)
     loaded = loaded_by(message, tmp_path, *command.replace("FILE", str(message)).split())
-    unneeded = "asyncio email joblib multiprocessing numpy rich scipy sklearn tarfile tomllib"
+    unneeded = "asyncio email joblib multiprocessing numpy psycopg rich scipy sklearn tarfile tomllib"
     assert "priory.filter" in loaded
     assert not {name for name in loaded if name.partition(".")[0] in unneeded.split()}
     assert not {name for name in loaded if name.startswith(("priory.lab", "priory.cli.lab", "priory.demo"))}

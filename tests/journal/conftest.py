@@ -26,14 +26,20 @@ def mail() -> list[Drawn]:
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Which database the journals of a test are in; what is about the files of one overrides it."""
+    """Which database the journals of a test are in; what is about one alone says so by a mark."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session")
 def journals(kind: str, request: pytest.FixtureRequest) -> Journals:
     """The journals of the homes of a session."""
-    return Files() if kind == "sqlite" else Databases(request.getfixturevalue("postgres"))
+    return Files() if kind == "sqlite" else request.getfixturevalue("databases")
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: real_postgres.Postgres) -> "Databases":
+    """Databases that are used again, whatever came in between."""
+    return Databases(postgres)
 
 
 class Files:

@@ -13,11 +13,7 @@ from priory.features import VERSION, packed
 from priory.journal import Journal, JournalError, Lesson, open_file
 from priory.journal.sqlite.bundles import FULL, SMALL
 
-
-@pytest.fixture(scope="session")
-def kind() -> str:
-    """These are about SQLite's files."""
-    return "sqlite"
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 #: Groups of lessons that are learned together, given by their sizes in bytes, and the lessons to forget after each.

@@ -12,11 +12,7 @@ from priory.features import VERSION
 from priory.journal import JournalError, open_file
 from priory.journal.sqlite.schema import FORMAT, OLDEST
 
-
-@pytest.fixture(scope="session")
-def kind() -> str:
-    """These are about SQLite's files."""
-    return "sqlite"
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 @pytest.fixture

@@ -15,11 +15,7 @@ from priory.features import VERSION, packed
 from priory.journal import JournalError, Lesson, open_file_to_read
 from priory.journal.sqlite import schema
 
-
-@pytest.fixture(scope="session")
-def kind() -> str:
-    """These are about SQLite's files."""
-    return "sqlite"
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 FORMAT_3 = """

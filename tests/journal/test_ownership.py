@@ -5,11 +5,7 @@ import pytest
 
 from priory.filter import Filter
 
-
-@pytest.fixture(scope="session")
-def kind() -> str:
-    """These are about SQLite's files."""
-    return "sqlite"
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 NOBODY = 65534

@@ -12,11 +12,7 @@ from journals import CountsOf, Open, Unprivileged, files, open_journal
 from priory.demo import Drawn
 from priory.journal import JournalError
 
-
-@pytest.fixture(scope="session")
-def kind() -> str:
-    """These are about SQLite's files."""
-    return "sqlite"
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 def test_a_home_that_cannot_be_read_is_named(open_folder: Path, unprivileged: Unprivileged, opened: Open) -> None:

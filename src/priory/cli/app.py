@@ -1,5 +1,6 @@
 """All commands by name; the module of one is loaded when the command is asked for."""
 
+import os
 from importlib import import_module
 from typing import Annotated, Any, Final
 
@@ -12,6 +13,7 @@ from priory import __version__
 COMMANDS: Final = {
     "learn": ("teach", "learn"),
     "forget": ("forget", "forget"),
+    "age": ("age", "age"),
     "lessons": ("lessons", "lessons"),
     "check": ("ask", "check"),
     "explain": ("ask", "explain"),
@@ -27,6 +29,8 @@ COMMANDS: Final = {
     "stats": ("ask", "stats"),
     "rebuild": ("teach", "rebuild"),
     "merge": ("teach", "merge"),
+    "move": ("move", "move"),
+    "store": ("store", "app"),
     "demo": ("show_demo", "demo"),
     "lab": ("lab", "app"),
 }
@@ -75,5 +79,17 @@ def about(
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
     ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="PRIORY_STORE",
+            help="Where the journal is that several machines share, postgresql://…; the variable does the same.",
+            show_default=False,
+            show_envvar=True,
+        ),
+    ] = None,
 ) -> None:
     """A mail filter that says how probable spam is, why, and what it would cost to be wrong."""
+    if store:
+        os.environ["PRIORY_STORE"] = store

@@ -2,9 +2,11 @@
 
 import json
 import sys
+import time
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -27,6 +29,8 @@ from priory.verdict import MOST_EVIDENCE, Verdict, digits, printable
 
 if TYPE_CHECKING:
     from priory.corpus import Labelled
+
+_MOST_BEYOND: Final = 10_000  # lessons beyond the limits that are counted
 
 
 def check(
@@ -151,10 +155,15 @@ def stats(home: Home = HOME, as_json: Json = False) -> None:
     `priory stats --json`
     """
     with opened(home) as filter_:
-        figures, autolearn = filter_.stats(), filter_.options.autolearn
+        figures, options = filter_.stats(), filter_.options
+        n_due = len(filter_.ageing.due(time.time(), _MOST_BEYOND))
     if as_json:
-        print(json.dumps({"home": str(home), **figures.as_dict()}))  # noqa: T201
+        limits = {**asdict(options.limits), "beyond": n_due}
+        print(json.dumps({"home": str(home), **figures.as_dict(), "limits": limits}))  # noqa: T201
         return
     from priory.cli.show import show_stats  # noqa: PLC0415
+    from priory.config.limiting import in_words  # noqa: PLC0415
 
-    show_stats(figures, home, autolearn)
+    more = " or more" if n_due == _MOST_BEYOND else ""
+    beyond = f"; {n_due:,}{more} lessons are beyond them, see priory age" if n_due else ""
+    show_stats(figures, home, options.autolearn, in_words(options.limits) + beyond)

@@ -42,6 +42,7 @@ def config(
     from priory.config import line_of, located, read  # noqa: PLC0415
     from priory.config.checking import checked  # noqa: PLC0415
     from priory.config.doubts import doubts  # noqa: PLC0415
+    from priory.config.storing import with_variable  # noqa: PLC0415
 
     place = home.expanduser().absolute()
     path = config_path(home, file)
@@ -51,9 +52,11 @@ def config(
     errors = [located(error, path, text) for error in said.errors]
     found: dict[str, Any] = {"file": str(path), "errors": _listed((str(e), e.key, e.line) for e in errors)}
     if said.options is not None and said.serving is not None and not errors:
-        found["in_force"] = in_force(said.options, said.serving, place) | _in_force(said.mailbox, said.reporters)
+        with problems():
+            options = with_variable(said.options)
+        found["in_force"] = in_force(options, said.serving, place) | _in_force(said.mailbox, said.reporters)
         if check:
-            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(said.options, said.serving, place)]
+            every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(options, said.serving, place)]
             found["warnings"] = _listed(
                 (f"{path}:{line}: {doubt.text}" if line else doubt.text, doubt.key, line) for doubt, line in every
             )
@@ -75,6 +78,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
 
     costs, policy, automatic = options.costs, serving.policy, options.autolearn
     return {
+        "store": {"url": options.store.name, "node": options.store.node} if options.store else None,
         "labels": options.labels,
         "unwanted": unwanted_labels(options.labels, options.unwanted),
         "costs": costs.as_configured(),
@@ -85,6 +89,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
         "autolearn": {"on": False}
         if automatic is None
         else {"on": True, "certainty": automatic.certainty, "per_day": automatic.per_day},
+        "limits": asdict(options.limits),
         "serve": {key: getattr(serving, key) for key in MOST},
         "spamd": {"listen": [str(home / "socket"), *serving.spamd]},
         "milter": {
@@ -126,7 +131,9 @@ def _show(found: dict[str, Any], *, is_there: bool) -> None:
 
 
 def _in_words(now: dict[str, Any]) -> dict[str, str]:
+    from priory.ageing import Limits  # noqa: PLC0415
     from priory.bayes import Counts  # noqa: PLC0415
+    from priory.config.limiting import in_words  # noqa: PLC0415
     from priory.verdict import steps  # noqa: PLC0415
 
     bits = now["table"]["bits"]
@@ -142,6 +149,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
     mail = "mail of all" if milter["check_authenticated"] else "mail of all but who has logged in"
     done = f"{' and '.join(now['unwanted'])} is {', or '.join(['marked', *actions])}"
     return {
+        **({"store": f"{now['store']['url']}, here as {now['store']['node']}"} if now["store"] else {}),
         "labels": ", ".join(now["labels"])
         + (f"; unwanted: {', '.join(now['unwanted'])}" if len(now["labels"]) > 2 else ""),
         "costs": ", ".join([*mistakes, f"unsure {costs['unsure']:g}"]),
@@ -153,6 +161,7 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "autolearn": f"from {automatic['certainty']} on, {automatic['per_day']:,} of a label in a day"
         if automatic["on"]
         else "off",
+        "limits": in_words(Limits(**now["limits"])),
         "report": f"taken from {', '.join(now['report']['senders'])}" if now["report"]["senders"] else "off",
         "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, {serve['max_bytes']:,} bytes of "
         f"a message, {serve['timeout']} s for a client",

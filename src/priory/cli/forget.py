@@ -77,21 +77,24 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
 
 def _forget_messages(what: list[str], user: str, home: Path, as_json: bool) -> None:
+    from priory.keeping import KEPT  # noqa: PLC0415
+
     done = Counter({"forgotten": 0, "unknown": 0})
     others: set[str] = set()
     with opened(home) as filter_:
         for message in _messages_or_digests(what, home):
-            is_forgotten = filter_.forget(message, user) is not None
-            done["forgotten" if is_forgotten else "unknown"] += 1
-            others.update([] if is_forgotten else filter_.taught_by(message))
+            was = filter_.forget(message, user)
+            done["unknown" if was is None else "kept" if was == KEPT else "forgotten"] += 1
+            others.update(filter_.taught_by(message) if was is None else [])
     if as_json:
         print(json.dumps(dict(done)))  # noqa: T201
     else:
-        print(f"forgot {done['forgotten']:,}, never learned {done['unknown']:,}")  # noqa: T201
+        kept = f", kept {done['kept']:,} until the journal can be reached" if done["kept"] else ""
+        print(f"forgot {done['forgotten']:,}, never learned {done['unknown']:,}{kept}")  # noqa: T201
         for each in sorted(others):
             option = f"with --user {each}" if each else "without --user"
             print(f"some of these were taught {option}: name them that way")  # noqa: T201
-    if not done["forgotten"]:
+    if not (done["forgotten"] or done["kept"]):
         raise typer.Exit(1)
 
 

@@ -35,6 +35,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.")]
 ForUser = Annotated[str, typer.Option("--user", help="Whose mail it is: what they have taught counts, too.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes read mail; the result is the same.")]
+InCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Work on a Dask cluster: tcp://HOST:8786, or local:N for N processes here; the result is the same.",
+        show_default=False,
+    ),
+]
 Paths = Annotated[
     list[str],
     typer.Argument(

@@ -62,11 +62,13 @@ def report(
         sys.stderr.write(f"priory: {error or type(error).__name__}\n")
         raise typer.Exit(TRY_AGAIN) from None
     counts = {outcome: done.count(outcome) for outcome in ("learned", "relearned", "known")}
+    n_kept = done.count("kept")
     if as_json:
-        print(json.dumps(counts))  # noqa: T201
+        print(json.dumps(counts | ({"kept": n_kept} if n_kept else {})))  # noqa: T201
     else:
         learned, turned, known = counts.values()
-        print(f"learned {learned:,} as {label}, turned round {turned:,}, known already {known:,}")  # noqa: T201
+        kept = f", kept {n_kept:,} until the journal can be reached" if n_kept else ""
+        print(f"learned {learned:,} as {label}, turned round {turned:,}, known already {known:,}{kept}")  # noqa: T201
 
 
 def _read() -> bytes:

@@ -44,7 +44,8 @@ def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
     folders: dict[str, Folder] = {}
     with problems():
         options = read_options(home)
-        _require_lessons(home)
+        if options.store is None:
+            _require_lessons(home)
         tell = partial(told_of, junk_on_server(home) if any(map(is_on_server, paths)) else "")
         corpus = read_mail([each for path in paths for each in with_subfolders(path)], "", home)
         with (

@@ -134,7 +134,7 @@ def _coloured(section: "Coloured") -> Text:
     return Text("\n").join([*lines[:_MOST_LINES], Text(f"… {len(lines) - _MOST_LINES} more lines", "dim")])
 
 
-def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None") -> None:
+def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None", limits: str) -> None:
     """Print what a filter knows, and whether it learns by itself."""
     table = Table.grid(padding=(0, 2))
     table.add_row("home", Text(str(home)))
@@ -148,5 +148,6 @@ def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None") -> Non
         table.add_row(f"log-odds of {label}", f"{line.slope:.3f} · score {line.intercept:+.3f}")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
+    table.add_row("limits", limits)
     table.add_row("journal", f"{stats.journal_bytes / 1e6:,.1f} MB, {stats.changes:,} changes")
     Console(highlight=False).print(table)

@@ -5,13 +5,14 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from priory.cli.options import HOME, Home, Jobs, Json, Problem, User, opened, problems, shown
+from priory.cli.options import HOME, Home, InCluster, Jobs, Json, Problem, User, opened, problems, shown
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
     ] = None,
     user: User = "",
     jobs: Jobs = 1,
+    cluster: InCluster = None,
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
@@ -49,11 +51,16 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `cat message | priory learn spam -`
 
     `priory learn --index corpus/full/index --jobs 4`
+
+    `priory learn spam 's3://archive/2024/spam-*.mbox' --cluster tcp://scheduler:8786`
     """
+    if cluster is not None and jobs > 1:
+        raise Problem("learn takes either --jobs or --cluster, not both: local:2 is a cluster of two processes")
     with opened(home, make=True) as filter_:
         corpus = _corpus(what or [], index, filter_)
         start = time.perf_counter()
-        done, stopped, broken = _learn_all(filter_, corpus, user, jobs, quiet=as_json)
+        reading = partial(_read_ahead, corpus, filter_, jobs, cluster)
+        done, stopped, broken = _learn_all(filter_, corpus, user, reading, quiet=as_json)
         seconds = time.perf_counter() - start
     done["not mail"] = len(corpus.passed_over)
     if as_json:
@@ -62,7 +69,7 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
         print(_summary(done, stopped, seconds, home))  # noqa: T201
     if broken:
         raise broken
-    if not (done["learned"] or done["relearned"] or done["known"] or stopped):
+    if not (done["learned"] or done["relearned"] or done["known"] or done.get("kept") or stopped):
         raise Problem(f"no messages in {index or shown(what[1:] if what else [])}")
     if stopped:
         raise typer.Exit(130)
@@ -87,18 +94,36 @@ def _corpus(what: list[str], index: Path | None, filter_: "Filter") -> "Corpus":
     return read_mail(what[1:], what[0], filter_.home)
 
 
+@contextmanager
+def _read_ahead(corpus: "Corpus", filter_: "Filter", jobs: int, cluster: str | None) -> "Iterator[Iterator[Lesson]]":
+    """Read mail here, or on a cluster."""
+    if cluster is None:
+        from priory.bulk import read_ahead  # noqa: PLC0415
+
+        with read_ahead(corpus, filter_, jobs) as lessons:
+            yield lessons
+    else:
+        from priory import cluster as clusters  # noqa: PLC0415 - it takes a while to load
+
+        with clusters.opened(cluster) as reached, clusters.read_ahead(corpus, filter_, reached) as lessons:
+            yield lessons
+
+
 def _learn_all(
-    filter_: "Filter", corpus: "Corpus", user: str, jobs: int, quiet: bool
+    filter_: "Filter",
+    corpus: "Corpus",
+    user: str,
+    reading: "Callable[[], AbstractContextManager[Iterator[Lesson]]]",
+    quiet: bool,
 ) -> tuple[dict[str, int], bool, Problem | None]:
     """Learn until the end, Ctrl-C, or something that cannot be read: what came before is learned in any case."""
-    from priory.bulk import read_ahead  # noqa: PLC0415
     from priory.cli.mail import n_messages  # noqa: PLC0415
 
     broken: list[Problem] = []
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
     with (
         _interruptible() as stopped,
-        read_ahead(corpus, filter_, jobs) as lessons,  # before the bar, which starts a thread
+        reading() as lessons,  # before the bar, which starts a thread
         bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,
     ):
         wanted = _told(_until(_known_labels(lessons, filter_), stopped, broken), progressed)
@@ -156,10 +181,12 @@ def _interruptible() -> Iterator[list[int]]:
 
 
 def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) -> str:
-    n = done["learned"] + done["relearned"] + done["known"]
+    kept = done.get("kept", 0)
+    n = done["learned"] + done["relearned"] + done["known"] + kept
     parts = [f"learned {done['learned']:,}"]
     parts += [f"turned round {done['relearned']:,}"] if done["relearned"] else []
     parts += [f"known already {done['known']:,}"] if done["known"] else []
+    parts += [f"kept {kept:,} until the journal can be reached"] if kept else []
     parts += [f"passed over {done['not mail']:,} that are no mail"] if done["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
     return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"

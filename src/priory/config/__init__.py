@@ -5,6 +5,9 @@ A home may hold a `priory.toml`:
     labels = ["ham", "spam"]
     unwanted = ["spam"]
 
+    [store]                    # a journal that several machines share
+    url = "postgresql://priory@db.example/priory"
+
     [costs]                    # what a mistake costs: what is said = { what is true = cost }
     spam = { ham = 100 }
     ham = { spam = 10 }
@@ -23,6 +26,9 @@ A home may hold a `priory.toml`:
     [autolearn]                # learning without people
     on = true
     certainty = 0.9999
+
+    [limits]                   # how much is remembered, and for how long
+    age = "2 years"
 
     [report]                   # who may teach by forwarding mail to spam@ or ham@
     senders = ["ann@mail.example", "@home.example"]
@@ -51,6 +57,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from priory.config.filtering import parse
+from priory.config.storing import with_variable
 from priory.config.tables import ConfigError
 from priory.filter import Options
 
@@ -74,8 +81,8 @@ Thing = TypeVar("Thing")
 
 
 def load(path: Path) -> Options:
-    """Return the options in a file; without a file, the defaults."""
-    return _loaded(path, parse)
+    """Return the options in a file, or the defaults; the environment may say where the journal is."""
+    return with_variable(_loaded(path, parse))
 
 
 def load_serving(path: Path) -> "Serving":

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from priory.decision import UNSURE, Costs, decide
-from priory.features import VERSION, Spec
+from priory.features import Spec
 from priory.features.patterns import compiled
 from priory.filter import Options
-from priory.journal import PERSONAL_BITS, Journal, JournalError, may_write, open_file_to_read
-from priory.memory import refuse_another_order
+from priory.journal import PERSONAL_BITS, Journal, JournalError, may_write
+from priory.memory import open_journal_to_read, refuse_another_order
 from priory.points import spam_label, unwanted_labels
 from priory.server.listeners import LONGEST_PATH, answers, obstacle
 from priory.server.options import Serving, is_local
@@ -27,6 +27,7 @@ def doubts(options: Options, serving: Serving, home: Path) -> Iterator[Doubt]:
     """Yield what looks wrong about a configuration for a home."""
     yield from _about_costs(options.costs)
     yield from _about_features(options)
+    yield from _about_limits(options)
     yield from _about_actions(options, serving)
     yield from _about_addresses(serving, home)
     if serving.max_connections < serving.workers:
@@ -55,6 +56,16 @@ def _about_features(options: Options) -> Iterator[Doubt]:
     for name, pattern in compiled(options.spec.patterns):
         if pattern.search(b""):
             yield Doubt(f"pattern {name!r} matches an empty text, so it is in every message", ("patterns", name))
+
+
+def _about_limits(options: Options) -> Iterator[Doubt]:
+    limits = options.limits
+    kept, most = limits.kept * len(options.labels), limits.lessons
+    if most is not None and most < kept:
+        yield Doubt(
+            f"[limits] lessons = {most:,} is less than the {kept:,} that stay: the last {limits.kept} of each label",
+            ("limits", "lessons"),
+        )
 
 
 def _about_actions(options: Options, serving: Serving) -> Iterator[Doubt]:
@@ -115,11 +126,10 @@ def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
         return
     if not may_write(home):
         yield Doubt(f"{home} cannot be written by this account, so it can check mail but neither learn nor serve")
-    path = home / "journal.sqlite"
-    if not path.exists():
+    if options.store is None and not (home / "journal.sqlite").exists():
         return
     try:
-        journal = open_file_to_read(path, VERSION)
+        journal = open_journal_to_read(home, options.store)
     except JournalError as error:
         yield Doubt(str(error))
         return

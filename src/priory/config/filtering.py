@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from priory.config.autolearning import autolearn_of
+from priory.config.limiting import limits_of
+from priory.config.storing import store_of
 from priory.config.tables import (
     SECTIONS,
     ConfigError,
@@ -45,6 +47,8 @@ def options_in(every: Mapping[str, Any]) -> Options:
         spec=_spec(table(every, "features"), table(every, "patterns"), _bits(every, "bits", Spec().bits)),
         personal_bits=_bits(every, "personal_bits", PERSONAL_BITS),
         autolearn=autolearn_of(every),
+        store=store_of(every),
+        limits=limits_of(every),
         unwanted=unwanted_of(every, labels),
     )
 

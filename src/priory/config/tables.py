@@ -20,6 +20,7 @@ class ConfigError(Exception):
 
 
 SECTIONS: Final = (
+    "store",
     "labels",
     "unwanted",
     "costs",
@@ -27,6 +28,7 @@ SECTIONS: Final = (
     "patterns",
     "table",
     "autolearn",
+    "limits",
     "report",
     "serve",
     "spamd",

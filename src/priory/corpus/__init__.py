@@ -1,6 +1,7 @@
 r"""Brings in mail that someone has already sorted: each message comes with the label a person gave it.
 
-Mail comes from message files, mboxes, Maildirs, folders of these, tar archives, a TREC index and standard input.
+Mail comes from message files, mboxes, Maildirs, folders of these, tar archives, a TREC index and standard input; or
+from an address, such as s3://mail/2024/*.mbox, that fsspec can open.
 It is read one message at a time, as raw bytes that are not decoded or changed, except that an mbox is
 taken apart and its quoting undone.
 
@@ -24,7 +25,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from priory.corpus import folder, trec
+from priory.corpus import address, folder, trec
 from priory.corpus.error import CorpusError, explained
 from priory.corpus.part import Labelled, Part, messages
 from priory.corpus.raw import LARGEST_MESSAGE
@@ -107,6 +108,8 @@ def _place(path: str | PathLike[str]) -> str | StandardInput:
     if str(path) == "-":
         return StandardInput()
     _refuse_empty(path)
+    if address.is_address(str(path)):
+        return str(path)
     root = str(Path(path))
     with explained(root):
         mode = os.stat(root).st_mode  # noqa: PTH116 - one look: a person may name many thousands

@@ -14,6 +14,7 @@ from typing import IO
 
 from priory.corpus import file, mbox
 from priory.corpus.error import CorpusError
+from priory.corpus.raw import opened as opened_file
 
 DAMAGE = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 
@@ -49,7 +50,7 @@ def count(path: str) -> int:
 @contextmanager
 def opened(path: str) -> Iterator[tarfile.TarFile]:
     """Open an archive; damage found while it is read becomes a CorpusError."""
-    with open(path, "rb") as packed:  # noqa: PTH123 - paths are plain text here
+    with opened_file(path) as packed:
         try:
             with tarfile.open(fileobj=packed) as archive:
                 yield archive

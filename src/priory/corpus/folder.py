@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from priory.corpus import file, looks, maildir
+from priory.corpus import address, file, looks, maildir
+from priory.corpus.error import CorpusError
 from priory.corpus.part import Part, Several
 from priory.corpus.raw import opened
 
@@ -25,6 +26,10 @@ def parts(root: str, label: str) -> Iterator[Part]:
     ...     [(source.removeprefix(folder), raw) for part in parts(folder, "ham") for source, raw in part.read()]
     [('/inbox.mbox:1', b'Subject: lunch?\n'), ('/win.eml', b'Subject: You won\n')]
     """
+    if address.is_address(root):
+        several = address.listing(root)
+        yield from (in_one(label, root, each, named if several == [root] else found) for each in several)
+        return
     if not os.path.isdir(root):  # noqa: PTH112 - paths are plain text here
         yield in_one(label, root, root, named)
         return
@@ -38,12 +43,14 @@ def parts(root: str, label: str) -> Iterator[Part]:
 def in_one(label: str, root: str, path: str, reader: Callable[[str], Several]) -> Part:
     """Return the mail of one file, which may be an archive."""
     if looks.is_archive(path):
-        return Part(label, root, in_archive, (path,), "stream")
+        return Part(label, root, in_archive, (path,), "archive")
     return Part(label, root, reader, (path,), "file")
 
 
 def count(root: str) -> int:
     """Count the messages below a folder, or in a file; of a file that is one message, only the head is read."""
+    if address.is_address(root):
+        raise CorpusError(f"{root} cannot be counted before it is read; copy it here to count it")
     if not os.path.isdir(root):  # noqa: PTH112
         return n_named(root)
     n_messages = 0

@@ -31,7 +31,7 @@ class Part(NamedTuple):
     name: str  #: what someone named that it belongs to
     reader: Callable[..., Several]
     where: tuple[Any, ...]
-    holds: str = "message"  #: or "file", if that may be an mbox, or "stream", which passes by here alone
+    holds: str = "message"  #: or "file", if that may be an mbox; "archive"; "stream", which passes by here alone
 
     def read(self) -> Several:
         """Return source and raw bytes of each message; what was passed over has no bytes."""

@@ -4,6 +4,8 @@ import os
 import stat
 from typing import IO
 
+from priory.corpus import address
+
 LARGEST_MESSAGE = 64 * 1024 * 1024
 """Bytes of a message that are read; what lies beyond is cut off, and the parser copes with the rest."""
 
@@ -42,5 +44,7 @@ def file_bytes(path: str) -> bytes | None:
 
 
 def opened(path: str) -> IO[bytes]:
-    """Open a file that is read in few large steps, and so needs no buffer."""
+    """Open a file, here or at an address, that is read in few large steps, and so needs no buffer."""
+    if address.is_address(path):
+        return address.opened(path)
     return open(path, "rb", buffering=0)  # noqa: PTH123 - a Path for each message would cost more than reading it

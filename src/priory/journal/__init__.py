@@ -9,6 +9,7 @@ to a list with the number of the change that forgot it. So counts that stand at 
 whoever made those changes. A snapshot of the counts is such a view at some C; `rebuild` is the view from nothing.
 """
 
+from priory.journal.address import Store
 from priory.journal.journal import Journal
 from priory.journal.lesson import (
     AUTOMATIC,
@@ -23,9 +24,10 @@ from priory.journal.lesson import (
 )
 from priory.journal.listing import Entry
 from priory.journal.merging import merge
+from priory.journal.outbox import Kept, Outbox
 from priory.journal.selection import EVERYTHING, Selection, SelectionError
 from priory.journal.sqlite import may_write, open_file, open_file_to_read
-from priory.journal.store import Store, open_store, prepare_store
+from priory.journal.store import follow_store, open_store, open_store_or_later, prepare_store
 from priory.journal.view import View
 
 __all__ = [
@@ -38,17 +40,21 @@ __all__ = [
     "JournalAwayError",
     "JournalBusyError",
     "JournalError",
+    "Kept",
     "Lesson",
+    "Outbox",
     "Rank",
     "Selection",
     "SelectionError",
     "Store",
     "View",
+    "follow_store",
     "is_person",
     "may_write",
     "merge",
     "open_file",
     "open_file_to_read",
     "open_store",
+    "open_store_or_later",
     "prepare_store",
 ]

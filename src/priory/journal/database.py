@@ -38,6 +38,10 @@ class Database(Protocol):
         """While writing: the stamp of the changes that are being made; empty where they need none."""
 
     @property
+    def lock(self) -> str:
+        """What the one who writes says to have the head of the journal for itself, where nothing else does that."""
+
+    @property
     def stamp_column(self) -> str:
         """The stamp of the last change, as a column of the journal."""
 
@@ -111,6 +115,9 @@ class Database(Protocol):
 
     def size_bytes(self) -> int:
         """Return what it takes on disk."""
+
+    def used_bytes(self) -> int:
+        """Return what the lessons take of that: not what is free to be used again."""
 
     def wipe(self) -> None:
         """Leave nothing of what was deleted where it could still be read."""

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
 from priory.journal.database import Database, Row, SharedSnapshots
-from priory.journal.lesson import AUTOMATIC, Change, JournalError, Lesson, Position, Rank, is_person
+from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank, is_person
 from priory.journal.listing import Listing
 from priory.journal.persons import Persons
 from priory.journal.tombstones import Tombstones
@@ -22,10 +22,19 @@ _MOST_WAITING: Final = 1_000
 _MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at most
 
 
+class _Head(NamedTuple):
+    """What stands at the head of a journal, which nobody else changes while one writes."""
+
+    position: Position
+    labels: str
+
+
 class Journal:
     """An open journal. Changes are made inside `with journal.writing():` and are durable when it ends."""
 
-    def __init__(self, database: Database, node: str = "", shared: SharedSnapshots | None = None) -> None:
+    def __init__(
+        self, database: Database, node: str = "", shared: SharedSnapshots | None = None, known: Identity | None = None
+    ) -> None:
         self._db = database
         self.node = node  #: which of several machines this is
         self.shared = shared  #: the snapshots that all machines start from, if several may use it at once
@@ -37,27 +46,39 @@ class Journal:
         self._tally: Counter[str] = Counter()
         self._moved: Counter[str] = Counter()  # by how much the lessons of persons that count for everyone
         self._waiting: dict[tuple[bytes, str], tuple[int, Lesson]] = {}  # learned, but not yet written down
+        self._head: _Head | None = None  # while writing
         self.last_change = 0  #: while writing: the number of the last change, whether durable yet or not
         self.now = database.now
         self.stamp_of = database.stamp_of
         self.version = database.version
         self.reading = database.reading
         self.size_bytes = database.size_bytes
+        self.used_bytes = database.used_bytes
         self.wipe = database.wipe
         self.check = database.check
         self.close = database.close
-        self.id: str
-        self.bits: int
-        self.personal_bits: int
-        self.id, self.bits, self.personal_bits = self._row("id, bits, personal_bits")
+        self.id, self.bits, self.personal_bits = known or self._identity()
+
+    def _identity(self) -> Identity:
+        return Identity(*self._row("id, bits, personal_bits"))
+
+    def get_known(self) -> None:
+        """See what a journal is that could not be reached when it was opened, and of which nothing was known."""
+        if not self.id:
+            found = self._identity()
+            if (found.bits, found.personal_bits) != (self.bits, self.personal_bits):
+                raise JournalError(
+                    f"{self.name} has other sizes than were assumed while it could not be reached: start again."
+                )
+            self.id = found.id
 
     @property
     def name(self) -> str:
         """What messages call it."""
         return self._db.name
 
-    def _row(self, columns: str) -> tuple[Any, ...]:
-        rows = self._db.rows(f"SELECT {columns} FROM journal")  # noqa: S608
+    def _row(self, columns: str, lock: str = "") -> tuple[Any, ...]:
+        rows = self._db.rows(f"SELECT {columns} FROM journal {lock}")  # noqa: S608
         if not rows:
             raise JournalError(f"{self.name} is not whole: a row is missing. Restore it from a backup.")
         return rows[0]
@@ -66,11 +87,13 @@ class Journal:
     def writing(self, *, wait: bool = True) -> Iterator[None]:
         """Make changes that become durable together at the end, or not at all."""
         with self._db.writing(wait=wait):
-            self.last_change, self._tally, self._moved = self.position().change, Counter(), Counter()
+            self._head = self._read_head(self._db.lock)
+            self.last_change, self._tally, self._moved = self._head.position.change, Counter(), Counter()
             try:
                 yield
                 self.number_changes()
             finally:
+                self._head = None
                 self._waiting.clear()
 
     def number_changes(self) -> None:
@@ -87,6 +110,8 @@ class Journal:
             self.persons.note(self._moved)
         self._tally.clear()
         self._moved.clear()
+        settled = self.position().settled
+        self._head = self._head and self._head._replace(position=Position(self.last_change, settled, self.stamp))
 
     def taught_by(self, user: str) -> tuple[int, int]:
         """Return how many lessons of a person count for everyone, and of how many others some do; while writing."""
@@ -100,17 +125,23 @@ class Journal:
 
     def position(self) -> Position:
         """Return where the journal stands."""
-        return Position(*self._row(f"change, settled, {self._db.stamp_column}"))
+        return (self._head or self._read_head()).position
+
+    def _read_head(self, lock: str = "") -> "_Head":
+        *position, labels = self._row(f"change, settled, {self._db.stamp_column}, labels", lock)
+        return _Head(Position(*position), str(labels))
 
     def labels(self) -> list[str]:
         """Return the labels in the order in which lessons were scored; none if nothing was learned yet."""
-        (labels,) = self._row("labels")
-        return str(labels).split("\n") if labels else []
+        labels = (self._head or self._read_head()).labels
+        return labels.split("\n") if labels else []
 
     def name_labels(self, labels: Sequence[str]) -> None:
         """Write down the order of the labels; those that a configuration leaves out keep their place."""
         if len(labels) > len(self.labels()):
-            self._db.rows("UPDATE journal SET labels = ?", "\n".join(labels))
+            joined = "\n".join(labels)
+            self._db.rows("UPDATE journal SET labels = ?", joined)
+            self._head = self._head and self._head._replace(labels=joined)
 
     def snapshot(self) -> str:
         """Return the digest of the counts at the last settled change; empty if there was no snapshot yet."""
@@ -221,9 +252,9 @@ class Journal:
         last = self._tombstones and self._tombstones.last(digest, user)
         return bool(last and last > (time, self.node))
 
-    def touch(self, digests: Iterable[tuple[bytes, float]], user: str) -> None:
+    def touch(self, digests: Sequence[tuple[bytes, float]], user: str) -> None:
         """Note that this machine was taught again what is learned, and when, where later ones are held against that."""
-        if self.shared:
+        if self.shared and digests:
             sql = f"UPDATE lessons SET time = ?, node = ? WHERE {_IS_LEARNED} AND (time, node) < (?, ?)"  # noqa: S608
             rows = [(time, self.node, digest[16:], user, time, self.node) for digest, time in digests]
             self._write_down()
@@ -253,6 +284,7 @@ class Journal:
         self._db.rows("DELETE FROM forgotten")
         self._db.tidy(gone, settled)
         self._db.rows("UPDATE journal SET settled = ?, snapshot = ?", self.last_change, snapshot)
+        self._head = None
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield all lessons in the order they were learned; meanwhile nothing can be written through this journal."""

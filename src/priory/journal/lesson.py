@@ -36,6 +36,14 @@ class Rank(NamedTuple):
     label: str
 
 
+class Identity(NamedTuple):
+    """What a journal is known by, and what its counts depend on."""
+
+    id: str  #: tells this journal's snapshots from others; empty of one that was never reached
+    bits: int
+    personal_bits: int
+
+
 class Position(NamedTuple):
     """Where a journal stands."""
 

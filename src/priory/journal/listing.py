@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from priory.journal.database import Database
+from priory.journal.lesson import AUTOMATIC
 from priory.journal.selection import Selection, SelectionError
 
 _LARGEST: Final = (1 << 63) - 1  # number that a database takes
@@ -32,6 +33,11 @@ class Entry(NamedTuple):
     source: str
     sender: str
     time: float
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether no person said so."""
+        return self.user == AUTOMATIC
 
     @property
     def place(self) -> str:
@@ -56,6 +62,13 @@ class Listing:
         sql = f"SELECT {_ENTRY} FROM lessons WHERE change IN ({numbers}) {order}"  # noqa: S608
         return [Entry(*row) for row in self._db.rows(sql, *values, min(most, _LARGEST))]
 
+    def oldest(self, most: int) -> list[Entry]:
+        """Return the lessons that were learned first, the oldest first."""
+        order = "ORDER BY time, change"
+        numbers = f"SELECT change FROM lessons {order} LIMIT ?"  # noqa: S608
+        sql = f"SELECT {_ENTRY} FROM lessons WHERE change IN ({numbers}) {order}"  # noqa: S608
+        return [Entry(*row) for row in self._db.rows(sql, min(most, _LARGEST))]
+
     def n_of(self, selection: Selection) -> int:
         """Return how many lessons a selection has."""
         where, values = selection.where(self._db)
@@ -79,6 +92,11 @@ class Listing:
         if changes is None:
             return array("q"), b""
         return array("q", map(int, changes.split(","))), bytes.fromhex(held_out)
+
+    def nodes(self) -> list[tuple[str, int, float]]:
+        """Return which machines have learned lessons, how many, and when the last."""
+        rows = self._db.rows("SELECT node, count(*), max(time) FROM lessons GROUP BY node ORDER BY node")
+        return [(node, n, last) for node, n, last in rows]
 
     def still(self, changes: Iterable[int]) -> list[tuple[bytes, str]]:
         """Return digest and user of the lessons that these changes learned and that are still there."""

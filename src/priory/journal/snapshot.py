@@ -30,13 +30,18 @@ class Snapshot(NamedTuple):
     digest: str
 
 
+def digest_of(counts: Counts) -> str:
+    """Return what tells counts from all others."""
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in counts.parts)).hexdigest()
+
+
 def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: str, labels: Sequence[str]) -> str:
     """Write a snapshot at a change and its stamp in place of the one that is there; return its digest.
 
     Only one process may do so at a time. The bytes depend on what was learned alone, and on the stamp.
     """
     parts = counts.parts
-    digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+    digest = digest_of(counts)
     fits = {"journal": journal_id, "labels": list(labels), "buckets": [len(counts.rows), len(counts.personal)]}
     said = {**fits, "change": at[0], "stamp": at[1], "digest": digest}
     head = _MAGIC + json.dumps(said, sort_keys=True).encode() + b"\n"

@@ -1,17 +1,16 @@
-"""Where a journal is that several machines share: a database on a PostgreSQL server."""
+"""To open a journal that several machines share, for which psycopg must be there."""
 
-from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from priory.journal.address import Store
 from priory.journal.journal import Journal
-from priory.journal.lesson import PERSONAL_BITS, JournalError
+from priory.journal.lesson import PERSONAL_BITS, Identity, JournalAwayError, JournalError
+from priory.journal.news import Mark
+from priory.journal.remembered import recalled, remember
 
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The address of a database, and what this machine is called there."""
-
-    url: str = field(repr=False)  #: may have a password in it
-    node: str = ""
+if TYPE_CHECKING:
+    from priory.journal.postgres.follower import Follower
 
 
 def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Journal:
@@ -19,7 +18,29 @@ def open_store(store: Store, features_version: int, wait_s: float = 10.0) -> Jou
     _require_psycopg()
     from priory.journal.postgres import open_server  # noqa: PLC0415 - who has no such journal needs no psycopg
 
-    return open_server(store.url, features_version, store.node, wait_s)
+    return open_server(store, features_version, wait_s)
+
+
+def open_store_or_later(store: Store, features_version: int, home: Path, bits: tuple[int, int]) -> Journal:
+    """Open the journal in a database, also if that cannot be reached now: then by what the home remembers of it.
+
+    Of one that was never reached the id is empty, and so many buckets are taken for granted.
+    """
+    try:
+        journal = open_store(store, features_version)
+    except JournalAwayError:
+        from priory.journal.postgres import open_later  # noqa: PLC0415
+
+        return open_later(store, recalled(home, store) or Identity("", *bits))
+    remember(home, store, journal)
+    return journal
+
+
+def follow_store(store: Store, mark: Mark, trouble: Exception | None) -> "Follower":
+    """Start to follow the journal in a database, for counts that stand at a mark."""
+    from priory.journal.postgres.follower import Follower  # noqa: PLC0415
+
+    return Follower(store, mark, trouble)
 
 
 def prepare_store(store: Store, features_version: int, bits: int, personal_bits: int = PERSONAL_BITS) -> int:
@@ -27,7 +48,7 @@ def prepare_store(store: Store, features_version: int, bits: int, personal_bits:
     _require_psycopg()
     from priory.journal.postgres import prepare  # noqa: PLC0415
 
-    return prepare(store.url, features_version, bits, personal_bits)
+    return prepare(store, features_version, bits, personal_bits)
 
 
 def _require_psycopg() -> None:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut
+from priory.journal.automatic import Tallies
 from priory.journal.database import SharedSnapshots
+from priory.journal.following import Following
 from priory.journal.journal import Journal
 from priory.journal.lesson import Change, JournalAwayError, JournalBusyError, JournalError, Position
+from priory.journal.news import Mark, News
 from priory.journal.ownership import one_at_a_time
 from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
 from priory.packing import unpack
@@ -44,6 +47,7 @@ class View:
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
+        self.following = Following(self)  #: the journal, as well as it can be reached
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -56,12 +60,49 @@ class View:
         self.change = -1
 
     def refresh(self) -> None:
-        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was."""
+        """Take in what was learned by other connections since the last look; costs next to nothing if nothing was.
+
+        Where the journal cannot be reached, the counts stay as they are.
+        """
+        self.following.refresh()
+
+    def look(self, *, surely: bool = False) -> None:
+        """Ask the journal whether it has changed, and take that in; or surely, as numbers of changes may come twice."""
+        self._journal.get_known()
         version = self._journal.version()
-        if version != self._seen_version:
+        if surely or version != self._seen_version:
             with self._journal.reading():
                 self.catch_up()
             self._seen_version = version
+
+    @property
+    def mark(self) -> Mark:
+        """Where the counts stand."""
+        return Mark(self.change, self._stamp)
+
+    def take(self, news: News) -> None:
+        """Take in what has come; counts that could not, or do not add up then, start anew at the next look."""
+        try:
+            for change in news.changes:
+                self._apply(change)
+            self.change, self._stamp = news.end
+            is_right = news.tallies is None or self._adds_up(news.tallies)
+        except ValueError:
+            is_right = False
+        except BaseException:
+            self.invalidate()
+            raise
+        if not is_right:
+            self.invalidate()
+
+    def start_as_written_down(self) -> None:
+        """Start from the snapshot in the home, whatever the journal says; if there is none, from nothing."""
+        snapshot = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
+        if snapshot:
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+        elif len(self.counts.rows) != 1 << self._journal.bits:
+            self._start_empty()
+            self.change = -1
 
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
@@ -138,7 +179,10 @@ class View:
             except ValueError:
                 return False
             self.change, self._stamp = end, stamp
-        every, automatic, unshared = self._journal.tallies()
+        return self._adds_up(self._journal.tallies())
+
+    def _adds_up(self, tallies: Tallies) -> bool:
+        every, automatic, unshared = tallies
         self.automatic = [automatic.get(label, 0) for label in self._labels]
         totals: list[int] = self.counts.totals.tolist()
         return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self._labels]
@@ -262,7 +306,11 @@ class View:
 
     def rebuild(self) -> None:
         """Build the counts from every lesson and write the snapshot."""
+        self.build()
+        self.save()
+
+    def build(self) -> None:
+        """Build the counts from every lesson."""
         self.invalidate()
         with self._journal.reading():
             self._build(self._journal.position())
-        self.save()

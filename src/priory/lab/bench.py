@@ -13,6 +13,7 @@ from priory.decision import Costs
 from priory.lab.cells import Cells
 from priory.lab.digests import settings_digest
 from priory.lab.error import LabError
+from priory.lab.hands import Hands
 from priory.lab.interval import percent
 from priory.lab.judging import Task, judged
 from priory.lab.kept import Kept
@@ -38,10 +39,10 @@ def silence(_what: str, _total: int) -> Iterator[Advance]:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where results are kept, with how many processes they are found, and how progress is shown."""
+    """Where results are kept, by how many processes, or by whom, they are found, and how progress is shown."""
 
     folder: Path
-    jobs: int = 1
+    jobs: Hands = 1
     fresh: bool = False  #: whether to do anew what was done before
     progress: Callable[[str, int], AbstractContextManager[Advance]] = silence
 
@@ -126,7 +127,8 @@ def judge(  # noqa: PLR0913 - the last two have a default that fits
     if curve:
         best = best_first(runs)[0].model
         with bench.progress("learning curve", 1):
-            found = learning_curve(models[best], task.X, task.y, folds=task.folds, jobs=bench.jobs)
+            here = bench.jobs if isinstance(bench.jobs, int) else 1
+            found = learning_curve(models[best], task.X, task.y, folds=task.folds, jobs=here)
         curves = [(best, found)]
     asked = {"title": subject.title, "examples": examples, "folds": task.folds.digest, "models": dict(models)}
     tried = {name: settings_digest(getattr(model, "identity", model)) for name, model in models.items()}

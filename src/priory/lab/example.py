@@ -6,8 +6,8 @@ can be judged on its owner's mail long after the messages were deleted.
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -18,11 +18,13 @@ from priory.corpus import Labelled
 from priory.features import Features, Spec, unpacked
 from priory.filter import Prepared, prepared
 from priory.journal import Journal
+from priory.lab.hands import Hands
 from priory.lab.splits.threads import HEADERS
 from priory.message import Message, parse
 from priory.workers import Workers
 
-CHUNK: Final = 64  #: messages that go to another process together
+CHUNK: Final = 64  #: messages that go to another process together,
+CHUNK_ELSEWHERE: Final = 256  #: and to another machine
 MOST_HEADER: Final = 4000  #: characters of a header that are kept
 _Read: TypeAlias = tuple[Prepared, tuple[str, str, str], float]
 
@@ -39,15 +41,15 @@ class Example:
     raw: bytes | None = None
 
 
-def examples(mail: Iterable[Labelled], spec: Spec, jobs: int = 1) -> Iterator[Example]:
-    """Read mail with so many processes; the order is that of the mail, and so is everything else.
+def examples(mail: Iterable[Labelled], spec: Spec, jobs: Hands = 1) -> Iterator[Example]:
+    """Read mail with so many processes, or by others; the order is that of the mail, and so is everything else.
 
     >>> mail = [Labelled(b"From: a@b.example\\nSubject: lunch\\n\\nFriday?", "ham", "inbox:1")]
     >>> [(example.name, example.message.sender) for example in examples(mail, Spec())]
     [('inbox:1', 'b.example')]
     """
     reading = partial(_read, spec=spec)
-    pairs = _ahead(mail, reading, jobs) if jobs > 1 else ((message, reading(message.raw)) for message in mail)
+    pairs = _ahead(mail, reading, jobs) if jobs != 1 else ((message, reading(message.raw)) for message in mail)
     for message, (read, thread, time) in pairs:
         yield Example(message.source, message.label, read, thread, time, message.raw)
 
@@ -83,16 +85,32 @@ def _time(message: Message) -> float:
     return math.nan
 
 
-def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: int) -> Iterator[tuple[Labelled, _Read]]:
+def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: Hands) -> Iterator[tuple[Labelled, _Read]]:
     """Let other processes read what comes next, a bounded number of messages ahead."""
     under_way: deque[list[Labelled]] = deque()
 
     def batches() -> Iterator[list[bytes]]:
         rest = iter(mail)
-        while chunk := list(islice(rest, CHUNK)):
+        while chunk := list(islice(rest, CHUNK if isinstance(jobs, int) else CHUNK_ELSEWHERE)):
             under_way.append(chunk)
             yield [message.raw for message in chunk]
 
-    with Workers(jobs, lambda: nullcontext(lambda raws: [reading(raw) for raw in raws])) as workers:
-        for read in workers.ordered(batches()):
+    with _read_elsewhere(partial(_read_all, reading), batches(), jobs) as results:
+        for read in results:
             yield from zip(under_way.popleft(), read, strict=True)
+
+
+@contextmanager
+def _read_elsewhere(
+    work: Callable[[list[bytes]], list[_Read]], batches: Iterable[list[bytes]], jobs: Hands
+) -> Iterator[Iterator[list[_Read]]]:
+    if isinstance(jobs, int):
+        with Workers(jobs, lambda: nullcontext(work)) as workers:
+            yield workers.ordered(batches)
+    else:
+        with jobs.ordered(work, batches) as results:
+            yield results
+
+
+def _read_all(reading: "partial[_Read]", raws: list[bytes]) -> list[_Read]:
+    return [reading(raw) for raw in raws]

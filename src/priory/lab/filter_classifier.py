@@ -92,7 +92,7 @@ def rows_of(X: Any, columns: NDArray[np.int64] | None, bits: int) -> Iterator[Pr
 @contextmanager
 def taught(messages: Iterable[Prepared], labels: Iterable[Any], options: Options) -> Iterator[Filter]:
     """Teach a filter in a folder of its own, which is removed in the end."""
-    with fleeting_folder() as home, Filter.open(home, options) as filter_:
+    with fleeting_folder() as home, Filter.open(home, replace(options, store=None)) as filter_:
         lessons = ((message, str(label), "") for message, label in zip(messages, labels, strict=True))
         for _ in filter_.learn_many(lessons):
             pass

@@ -7,7 +7,7 @@ by side, and what was done is kept should the rest be interrupted.
 import ctypes
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from priory.lab.error import LabError
+from priory.lab.hands import Hands
 from priory.lab.predictions import Predictions
 from priory.lab.probabilities import log_probabilities, require_probabilities
 from priory.lab.run import Run
@@ -121,7 +122,7 @@ def judged(  # noqa: PLR0913
     models: Mapping[str, Any],
     task: Task,
     *,
-    jobs: int = 1,
+    jobs: Hands = 1,
     shelf: Shelf | None = None,
     done: Callable[[str, int], None] = lambda _model, _fold: None,
     with_train_error: bool = False,
@@ -150,12 +151,9 @@ def judged(  # noqa: PLR0913
             cells[name, fold] = kept
             done(name, fold)
     left = [each for each in work if each not in cells]
-    calls = (
-        delayed(_numbered)(each, models[each[0]], task, parts[each[1]], with_train_error=with_train_error)
-        for each in left
-    )
+    judging = _Judging(models, task, parts, with_train_error)
     wrong: dict[str, LabError] = {}
-    for each, cell in _results(calls, jobs):
+    for each, cell in _results(judging, left, jobs):
         done(*each)
         if isinstance(cell, LabError):
             wrong[each[0]] = cell
@@ -171,17 +169,40 @@ def judged(  # noqa: PLR0913
     return [run_of(name, task, [cells[name, fold] for fold in range(len(parts))]) for name in whole]
 
 
-def _results(calls: Iterable[Any], jobs: int) -> Iterator[tuple[tuple[str, int], Cell | LabError]]:
-    """Do the work here, or in other processes, which map the rows into their memory instead of copying them."""
-    if jobs == 1:
-        yield from (function(*arguments, **options) for function, arguments, options in calls)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judging:
+    """All that is to be judged, and how to judge one model on one fold of it."""
+
+    models: Mapping[str, Any]
+    task: Task
+    parts: Sequence[Part]
+    with_train_error: bool
+
+    def __call__(self, each: tuple[str, int]) -> "_Judged":
+        name, fold = each
+        return _judged_one(each, self.models[name], self.task, self.parts[fold], self.with_train_error)
+
+
+_Judged: TypeAlias = tuple[tuple[str, int], Cell | LabError]
+
+
+def _results(judging: _Judging, left: Sequence[tuple[str, int]], jobs: Hands) -> Iterator[_Judged]:
+    """Do the work here, in other processes, which map the rows into memory instead of copying them, or elsewhere."""
+    if not isinstance(jobs, int):
+        with jobs.unordered(judging, left) as results:
+            yield from results
+    elif jobs == 1:
+        yield from map(judging, left)
     else:
-        yield from Parallel(jobs, return_as="generator_unordered", max_nbytes="1M")(calls)
+        models, task, parts = judging.models, judging.task, judging.parts
+        yield from Parallel(jobs, return_as="generator_unordered", max_nbytes="1M")(
+            delayed(_judged_one)(each, models[each[0]], task, parts[each[1]], judging.with_train_error) for each in left
+        )
 
 
-def _numbered(each: tuple[str, int], *arguments: Any, **options: Any) -> tuple[tuple[str, int], Cell | LabError]:
+def _judged_one(each: tuple[str, int], model: Any, task: Task, part: Part, with_train_error: bool) -> _Judged:
     try:
-        return each, cell_of(each[0], *arguments, **options)
+        return each, cell_of(each[0], model, task, part, with_train_error=with_train_error)
     except LabError as error:
         return each, error
 

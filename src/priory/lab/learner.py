@@ -4,7 +4,7 @@ All of them see the same features, drawn once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -63,7 +63,7 @@ class FilterLearner:
 
     def __init__(self, options: Options) -> None:
         self._home = fleeting_folder()
-        self.filter = Filter.open(self._home.name, options)
+        self.filter = Filter.open(self._home.name, replace(options, store=None))
 
     def __enter__(self) -> Self:
         return self

@@ -10,6 +10,7 @@ from priory.corpus import Corpus, CorpusError, Labelled
 from priory.filter import Filter, Options
 from priory.lab.error import LabError
 from priory.lab.example import Example, examples, lessons
+from priory.lab.hands import Hands
 from priory.lab.mail import by_time
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ class Source:
     bits: int
     n_messages: int
     in_order: bool  #: whether the mail comes in an order that means something
-    read: Callable[[int], Iterator[Example]]  #: with so many processes
+    read: Callable[[Hands], Iterator[Example]]  #: with so many processes, or by others
     raw: Callable[[], Iterator[Labelled]] | None  #: None where only features are left
 
 
@@ -59,7 +60,7 @@ def from_journal(home: Path, options: Options, advice: str = "teach it with: pri
         raise LabError(f"the filter in {home} was taught nothing yet: {advice}")
     options = replace(options, spec=replace(options.spec, bits=bits))
 
-    def reading(_jobs: int) -> Iterator[Example]:
+    def reading(_jobs: Hands) -> Iterator[Example]:
         with Filter.open(home, options) as filter_:
             yield from lessons(filter_.journal)
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from priory import __version__
 from priory.filter import Filter, Options, Prepared
+from priory.keeping import KEPT
 from priory.marking import marked, marked_head
 from priory.points import ham_label, rating_of, spam_label
 from priory.verdict import Verdict, by_kind, digits, in_words, printable, readable
@@ -37,7 +38,8 @@ def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:
         return told(did_set=outcome != "known", did_remove=False), outcome
     if request.remove_local:
         was = filter_.forget(request.body, request.user)
-        return told(did_set=False, did_remove=was is not None), "forgotten" if was else "unknown"
+        outcome = "kept" if was == KEPT else "forgotten" if was else "unknown"
+        return told(did_set=False, did_remove=was is not None), outcome
     return told(did_set=False, did_remove=False), "nothing"
 
 

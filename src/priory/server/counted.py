@@ -15,7 +15,7 @@ PROTOCOLS: Final = ("spamd", "milter")
 WORKER, HTTP = "worker", "http"
 ASKED: Final = (*PROTOCOLS, HTTP)  #: the ways by which messages come
 ROLES: Final = (WORKER, HTTP)  #: of the processes of a crew
-OUTCOMES: Final = ("learned", "known", "relearned", "forgotten", "unknown", "nothing")
+OUTCOMES: Final = ("learned", "known", "relearned", "forgotten", "unknown", "kept", "nothing")
 ACTIONS: Final = ("mark", "quarantine", "reject")
 #: Why a request is not done, by the status with which its client is told so.
 REASONS: Final = {

@@ -20,10 +20,11 @@ class FilterThread:
     It is closed when there was nothing to do for a while, if `rest` is called now and then.
     """
 
-    def __init__(self, home: Path, options: Options, idle_s: float = IDLE_S) -> None:
+    def __init__(self, home: Path, options: Options, idle_s: float = IDLE_S, *, follows: bool = False) -> None:
         self._home = home
         self._options = options
         self._idle_s = idle_s
+        self._follows = follows  # what other machines teach, for who is asked all the time
         self._thread = ThreadPoolExecutor(1)
         self._filter: Filter | None = None  # the thread's alone
         self._last_begun: float | None = None  # None if nothing has been begun since it rested
@@ -34,6 +35,8 @@ class FilterThread:
         """The filter: for what is done in the thread, and nobody else."""
         if self._filter is None:
             self._filter = Filter.open(self._home, self._options)
+            if self._follows:
+                self._filter.follow()
         return self._filter
 
     def do(self, act: Callable[[], Done]) -> "asyncio.Future[Done]":

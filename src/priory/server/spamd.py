@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeAlias
 
-from priory.journal import JournalBusyError
+from priory.journal import JournalAwayError, JournalBusyError
 from priory.server.connection import Connection, Stage, log_error
 from priory.server.counted import CHECK_TIMES, LESSON_TIMES, REASONS
 from priory.server.log import log
@@ -103,10 +103,12 @@ class SpamdConnection(Connection):
             tally.time(LESSON_TIMES, seconds)
 
     def _fail(self, request: Request, error: Exception) -> None:
-        if isinstance(error, JournalBusyError):
-            error = Refused(
-                EX_TEMPFAIL, "Temporary failure: another process is writing to the journal; try again later"
-            )
+        if isinstance(error, JournalBusyError | JournalAwayError):
+            why = "another process is writing to the journal"
+            if isinstance(error, JournalAwayError):
+                log_error(error, verb=request.verb)
+                why = "the journal cannot be reached"
+            error = Refused(EX_TEMPFAIL, f"Temporary failure: {why}; try again later")
         if not isinstance(error, Refused):
             log_error(error, verb=request.verb, bytes=len(request.body))
             self._tally.add(("errors", "lesson" if request.verb == "TELL" else "check"))

@@ -55,6 +55,7 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker is given
     try:
         with Filter.open(home, options) as filter_:
             filter_.check(b"")  # what takes long once, or is wrong with the filter, comes before any client
+            filter_.follow()
             asyncio.run(_Worker(filter_, serving, listeners, tally).run(ready, alive))
     except JournalError as error:
         log("error", what=repr(str(error)))
@@ -72,6 +73,7 @@ class _Worker:
         self._most = serving.connections_each
         self._connections: dict[Connection, None] = {}  # the oldest first
         self._beginning: set[asyncio.Task[object]] = set()
+        self._trouble: Exception | None = None  # that was told
         self._is_accepting = False
         self._is_retiring = False
         self._is_stopping = False
@@ -88,8 +90,25 @@ class _Worker:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._done.wait(), SWEEP_FULL_S if self._is_full else SWEEP_S)
             self._sweep()
-            self._learner.rest()
+            self._keep_up()
+            self._learner.age()
+            self._learner.rest(self._filter.change)
         self._learner.close()
+
+    def _keep_up(self) -> None:
+        """Take in what other machines have taught, so that no check has a night of it to take in."""
+        if self._filter.options.store is None:
+            return
+        try:
+            self._filter.refresh()
+            trouble = self._filter.trouble
+        except JournalError as error:
+            trouble = error
+        if trouble is not None and self._trouble is None:
+            log("cut off", why=repr(str(trouble)), counting=f"up to change {self._filter.change}")
+        elif trouble is None and self._trouble is not None:
+            log("following again")
+        self._trouble = trouble
 
     def _stop(self, alive: int) -> None:
         """Retire soon: whoever is here is hurried."""

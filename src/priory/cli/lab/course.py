@@ -17,6 +17,7 @@ from priory.lab.example import Example
 from priory.lab.feedback import Feedback
 from priory.lab.filter_classifier import filter_identity
 from priory.lab.golden_rule import unsealed_examples
+from priory.lab.hands import Hands
 from priory.lab.models import learner_named
 from priory.lab.replay import Checkpoint, replay
 from priory.lab.report import Report
@@ -77,7 +78,7 @@ def replayed(
     return report, {"messages": len(seen.labels), "seconds": seconds, "messages_per_second": speed}
 
 
-def _as_it_came(found: Source, jobs: int) -> Iterable[Example]:
+def _as_it_came(found: Source, jobs: Hands) -> Iterable[Example]:
     read = found.read(jobs)
     return read if found.in_order else in_order(read)
 

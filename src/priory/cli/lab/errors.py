@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priory.cli.lab.options import Fresh, Index, Jobs, Model, NFolds, SealFile, Seed, What, lab_problems
-from priory.cli.options import HOME, Home, Json
+from priory.cli.options import HOME, Home, InCluster, Json
 
 if TYPE_CHECKING:
     from priory.lab.suspects import Suspects
@@ -21,6 +21,7 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
     n_folds: NFolds = 5,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: InCluster = None,
     fresh: Fresh = False,
     home: Home = HOME,
     as_json: Json = False,
@@ -41,8 +42,8 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.cli.lab.source import source  # noqa: PLC0415
     from priory.lab.case import Case  # noqa: PLC0415
 
-    with lab_problems():
-        case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)
+    with lab_problems(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
+        case = Case.read(source(what, index, home), bench).without(seal)
         found = case.suspects(model, n_folds, seed)
     if as_json:
         print(json.dumps(_plain(found, most)))  # noqa: T201

@@ -21,7 +21,7 @@ from priory.cli.lab.options import (
     What,
     lab_problems,
 )
-from priory.cli.options import HOME, Home, Json, Problem
+from priory.cli.options import HOME, Home, InCluster, Json, Problem
 
 
 def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -43,6 +43,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
     html: Html = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: InCluster = None,
     fresh: Fresh = False,
     home: Home = HOME,
     as_json: Json = False,
@@ -72,9 +73,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
         raise Problem("--look judges a model once, as it is: leave out --by, --exclude, --curve and --copies-apart")
     if by is By.leave_one_out and model == "filter" and curve:
         raise Problem("--curve needs folds: choose another way than --by leave-one-out")
-    with lab_problems():
+    with lab_problems(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
         require_page(html)
-        case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json))
+        case = Case.read(source(what, index, home), bench)
         if look and seal is not None:
             report = case.looked_at(model, seal)
         elif by is By.leave_one_out and model == "filter" and not exclude:
@@ -103,6 +104,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes options of them
     html: Html = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: InCluster = None,
     fresh: Fresh = False,
     home: Home = HOME,
     as_json: Json = False,
@@ -125,9 +127,9 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.lab.case import Case, Split  # noqa: PLC0415
     from priory.lab.catalogue import MODELS  # noqa: PLC0415
 
-    with lab_problems():
+    with lab_problems(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
         require_page(html)
-        case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=fresh, quiet=as_json)).without(seal)
+        case = Case.read(source(what, index, home), bench).without(seal)
         report = case.compared(model or list(MODELS), Split(by, n_folds, seed, not apart), nested=nested)
         present(report, html, as_json=as_json)
 
@@ -157,8 +159,8 @@ def seal(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.lab.case import Case  # noqa: PLC0415
     from priory.lab.golden_rule import sealed_share  # noqa: PLC0415
 
-    with lab_problems():
-        case = Case.read(source(what, index, home), bench_of(home, jobs, fresh=False, quiet=as_json))
+    with lab_problems(), bench_of(home, jobs, fresh=False, quiet=as_json) as bench:
+        case = Case.read(source(what, index, home), bench)
         sealed = sealed_share(path, case.mail, share, seed)
     if as_json:
         print(json.dumps({"seal": str(path), "sealed": sealed.n_by_class, "of": len(case.mail)}))  # noqa: T201

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priory.cli.lab.options import Fresh, Html, Index, Jobs, SealFile, Seed, What, lab_problems
-from priory.cli.options import HOME, Home, Json, Problem
+from priory.cli.options import HOME, Home, InCluster, Json, Problem
 
 if TYPE_CHECKING:
     from priory.lab.few_lessons import FewLessons
@@ -37,6 +37,7 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     html: Html = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
+    cluster: InCluster = None,
     fresh: Fresh = False,
     home: Home = HOME,
     as_json: Json = False,
@@ -66,11 +67,10 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.cli.lab.source import source  # noqa: PLC0415
     from priory.lab.feedback import Feedback  # noqa: PLC0415
 
-    with lab_problems():
+    with lab_problems(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
         require_page(html)
         feedback = Feedback(delay, share, flip, seed, _few(first, then))
         found = without_sealed(reweighted(source(what, index, home), weight or []), seal)
-        bench = bench_of(home, jobs, fresh=fresh, quiet=as_json)
         report, speed = replayed(found, model or ["filter"], feedback, bench)
         present(report, html, as_json=as_json, more=speed)
     if not as_json:

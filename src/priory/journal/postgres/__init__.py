@@ -3,6 +3,6 @@
 Only who uses such a journal loads this, and needs psycopg.
 """
 
-from priory.journal.postgres.opening import open_server, prepare
+from priory.journal.postgres.opening import open_later, open_server, prepare
 
-__all__ = ["open_server", "prepare"]
+__all__ = ["open_later", "open_server", "prepare"]

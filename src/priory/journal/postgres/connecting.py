@@ -4,7 +4,9 @@ A node that is gone must not keep others from writing. So the server ends a tran
 either side gives up a connection on which nothing comes any more; who waits for an answer does not wait forever.
 """
 
+import logging
 import os
+import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +15,13 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from priory.journal.address import Store
 from priory.journal.postgres.errors import not_connected
 from priory.journal.postgres.zeros import keep_zeros
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what fails is raised, and told by who catches it
 CONNECT_S: Final = 5
+USUAL_WAIT_S: Final = 10.0  #: for who writes, unless another time is said
 STATEMENT_S: Final = 60  #: the longest that a statement may take
 _ANSWER_S: Final = STATEMENT_S + 5.0  #: then the way to the server is taken to be cut
 _SILENT_S: Final = 10  #: a connection on which nothing is acknowledged for so long is given up
@@ -34,6 +39,7 @@ _OURS: Final[dict[str, Any]] = {
 _SETTINGS: Final = {
     "search_path": "priory",
     "statement_timeout": f"{STATEMENT_S}s",
+    "lock_timeout": f"{USUAL_WAIT_S:g}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_S}s",
     "tcp_keepalives_idle": f"{_SILENT_S // 2}",
     "tcp_keepalives_interval": "2",
@@ -57,39 +63,24 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             raise
 
 
-def named_without_password(url: str) -> str:
-    """Return what messages call a database.
-
-    >>> named_without_password("postgresql://ann:secret@db.example:5433/mail?sslmode=require")
-    'postgresql://ann@db.example:5433/mail'
-    """
-    try:
-        said = conninfo_to_dict(url)
-    except psycopg.Error:
-        return "the store"
-    who = f"{said['user']}@" if said.get("user") else ""
-    port = f":{said['port']}" if said.get("port") else ""
-    return f"postgresql://{who}{said.get('host') or ''}{port}/{said.get('dbname') or ''}"
-
-
-def connect(url: str, name: str) -> Connection:
+def connect(store: Store) -> Connection:
     """Make a connection, each statement of which is a transaction unless one was begun."""
     try:
-        given = conninfo_to_dict(url)
+        given = conninfo_to_dict(store.url)
         connection = Connection.connect(make_conninfo(**{**_OURS, **given}), autocommit=True)
         keep_zeros(connection)
         connection.execute(_SET, [part for setting in _SETTINGS.items() for part in setting])
     except psycopg.Error as error:
-        raise not_connected(error, name) from None
+        raise not_connected(error, store.name) from None
     return connection
 
 
 class Connections:
     """The way to a database: a connection is made when one is needed, and kept for the next use, but not for long."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.name = named_without_password(url)
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.name = store.name
         self._kept: Connection | None = None
         self._used = 0.0
         self._process = os.getpid()
@@ -113,7 +104,7 @@ class Connections:
                 return kept
             kept.close()
         self._process = os.getpid()
-        return connect(self.url, self.name)
+        return connect(self._store)
 
     def close(self) -> None:
         """Let go of the server."""
@@ -124,9 +115,16 @@ class Connections:
 def _answers(connection: Connection, idle_s: float) -> bool:
     if connection.closed:
         return False
-    if idle_s > _IDLE_CHECK_S:
+    if idle_s > _IDLE_CHECK_S or _has_something_to_say(connection):
         try:
             connection.execute("SELECT 1")
         except psycopg.Error:
             return False
     return True
+
+
+def _has_something_to_say(connection: Connection) -> bool:
+    """Tell whether something has come that nobody has asked for: most likely that the server has gone."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))

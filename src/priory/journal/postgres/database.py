@@ -3,18 +3,23 @@
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 import psycopg
 
 from priory.journal.database import Row
 from priory.journal.lesson import JournalError
-from priory.journal.postgres.connecting import Connection, Connections
+from priory.journal.postgres.connecting import USUAL_WAIT_S, Connection, Connections
 from priory.journal.postgres.errors import named
 
 CHANNEL: Final = "priory"  #: where the number of each last change is told to who listens
+_NUMBER: Final = (
+    "WITH now AS (UPDATE journal SET change = ?, stamp = ? RETURNING change, stamp), "
+    "kept AS (INSERT INTO stamps SELECT change, stamp FROM now) SELECT pg_notify(?, change::text) FROM now"
+)
 _ROWS_AT_ONCE: Final = 500
+_ROW_BYTES: Final = 400  # of a lesson beside its features: the row, and what its indexes have of it
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LONG_READING: Final = "SET LOCAL idle_in_transaction_session_timeout = '10min'"  # it keeps nobody from anything
 
@@ -29,14 +34,16 @@ class PostgresDatabase:
     joined: Final = "string_agg(change::text, ','), string_agg(encode(held_out, 'hex'), '')"
     stamp_column: Final = "stamp"
 
-    def __init__(self, connections: Connections, wait_s: float) -> None:
+    def __init__(self, connections: Connections, wait_s: float, *, is_away: bool = False) -> None:
         self.name = connections.name
         self.stamp = ""  #: of the changes that are being made
+        self.lock = ""  #: how the one who writes reads the head of the journal, so that nobody else does
         self._connections = connections
         self._wait_s = wait_s
+        self._version = 0
         self._open: Connection | None = None  # in a transaction
         self._pending: list[tuple[str, Sequence[Sequence[object]]]] = []  # statements that nobody waits for
-        self._clock = self._behind()  # how far our clock is behind the server's
+        self._clock = 0.0 if is_away else self._behind()  # how far our clock is behind the server's
 
     def close(self) -> None:
         """Let go of the server."""
@@ -52,24 +59,26 @@ class PostgresDatabase:
         return float(theirs) - (asked + time.time()) / 2
 
     def version(self) -> int:
-        """Return a number that differs whenever something was changed."""
-        ((change,),) = self.rows("SELECT change FROM journal")
-        return int(change)
+        """Return a number that differs whenever somebody else has changed something."""
+        ((stamp,),) = self.rows("SELECT stamp FROM journal")
+        if stamp != self.stamp:
+            self._version = int(stamp or "0", 16)
+        return self._version
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the rows, whatever others do meanwhile."""
-        with self._transaction(0.0, _READING, _LONG_READING):
+        with self._transaction(0.0, _READING):
             yield
 
     @contextmanager
     def writing(self, *, wait: bool) -> Iterator[None]:
         """Make changes that become durable together at the end, or not at all; one writer at a time."""
         wait_s = self._wait_s if wait else 0.0
-        lock = "SELECT 1 FROM journal FOR UPDATE"
-        how = (f"SET LOCAL lock_timeout = {wait_s * 1000:.0f}", lock) if wait else (f"{lock} NOWAIT",)
         self.stamp = uuid.uuid4().hex
-        with self._transaction(wait_s, "BEGIN", *how):
+        self.lock = f"FOR UPDATE{'' if wait else ' NOWAIT'}"
+        limit = f"SET LOCAL lock_timeout = {wait_s * 1000:.0f}"
+        with self._transaction(wait_s, "BEGIN", *[limit] * (wait and wait_s != USUAL_WAIT_S)):
             yield
 
     @contextmanager
@@ -82,13 +91,12 @@ class PostgresDatabase:
     def _transaction(self, wait_s: float, *begin: str) -> Iterator[None]:
         with self._errors_named(wait_s), self._connections.taken() as connection:
             try:
-                with connection.pipeline():
-                    for statement in begin:
-                        connection.execute(statement)
                 self._open = connection
+                self._pending = [(statement, [()]) for statement in begin]
                 yield
                 self._pending.append(("COMMIT", [()]))
-                self._flush(connection)
+                with connection.pipeline():
+                    self._send(connection)
             except BaseException:
                 if not connection.closed:
                     connection.rollback()
@@ -116,17 +124,17 @@ class PostgresDatabase:
     def rows(self, sql: str, *values: object) -> list[Row]:
         """Return rows; or change something, then there are none."""
         with self._errors_named(self._wait_s), self._connection() as connection:
-            self._flush(connection)
-            found = connection.execute(_ours(sql), values, prepare=True)
+            with connection.pipeline() if self._pending else nullcontext():
+                self._send(connection)
+                found = connection.execute(_ours(sql), values, prepare=True)
             return found.fetchall() if found.description else []
 
-    def _flush(self, connection: Connection) -> None:
-        """Send the statements that nobody waited for, all at once."""
-        if self._pending:
-            pending, self._pending = self._pending, []
-            with connection.pipeline(), connection.cursor() as cursor:
-                for sql, values in pending:
-                    cursor.executemany(sql, values)
+    def _send(self, connection: Connection) -> None:
+        """Send the statements that nobody has waited for: in a pipeline, so that all take one way there and back."""
+        pending, self._pending = self._pending, []
+        for sql, values in pending:
+            with connection.cursor() as cursor:
+                cursor.executemany(sql, values)
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each of these, in the transaction that is open."""
@@ -135,10 +143,12 @@ class PostgresDatabase:
     def each_row(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield rows that may be too many to hold; inside `reading` or `writing`."""
         with self._errors_named(self._wait_s), self._connection() as connection:
-            self._flush(connection)
+            with connection.pipeline():
+                self._send(connection)
             if self._open is None:
                 yield from connection.execute(_ours(sql), values)
                 return
+            connection.execute(_LONG_READING)
             with connection.cursor(f"c{uuid.uuid4().hex}") as cursor:
                 cursor.itersize = _ROWS_AT_ONCE
                 cursor.execute(_ours(sql), values)
@@ -154,9 +164,7 @@ class PostgresDatabase:
 
     def number(self, change: int) -> None:
         """Write down the number of the last change and its stamp, and tell who listens when all is durable."""
-        self.run_many("UPDATE journal SET change = ?, stamp = ?", [(change, self.stamp)])
-        self.run_many("INSERT INTO stamps VALUES (?, ?)", [(change, self.stamp)])
-        self.run_many("SELECT pg_notify(?, ?)", [(CHANNEL, str(change))])
+        self.run_many(_NUMBER, [(change, self.stamp, CHANNEL)])
 
     def stamp_of(self, change: int) -> str:
         """Return the stamp of the changes of which a change is one; empty if there is none."""
@@ -179,6 +187,11 @@ class PostgresDatabase:
         sql = f"SELECT sum(pg_total_relation_size(oid))::bigint {tables}"
         ((size,),) = self.rows(sql)
         return int(size)
+
+    def used_bytes(self) -> int:
+        """Return what the lessons take, with their indexes: not what is free, nor what was forgotten."""
+        ((used,),) = self.rows("SELECT sum(length(features) + ?)::bigint FROM lessons", _ROW_BYTES)
+        return int(used or 0)
 
     def wipe(self) -> None:
         """Do nothing: the server vacuums by itself."""

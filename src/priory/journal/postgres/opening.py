@@ -5,19 +5,20 @@ from typing import Any
 
 import psycopg
 
+from priory.journal.address import Store
 from priory.journal.journal import Journal
-from priory.journal.lesson import PERSONAL_BITS, JournalError
-from priory.journal.postgres.connecting import Connections, connect, named_without_password
+from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
+from priory.journal.postgres.connecting import Connections, connect
 from priory.journal.postgres.database import PostgresDatabase
 from priory.journal.postgres.errors import named
 from priory.journal.postgres.schema import FORMAT, format_of, take_steps
 from priory.journal.postgres.snapshots import ChunkedSnapshots
 
 
-def prepare(url: str, features_version: int, bits: int, personal_bits: int = PERSONAL_BITS) -> int:
+def prepare(store: Store, features_version: int, bits: int, personal_bits: int = PERSONAL_BITS) -> int:
     """Make the tables of a journal, or bring those of an older Priory up to date; return the format they have then."""
-    name = named_without_password(url)
-    with connect(url, name) as connection:
+    name = store.name
+    with connect(store) as connection:
         try:
             connection.execute("SET statement_timeout = 0")
             _refuse_newer(format_of(connection) or 0, name)
@@ -33,21 +34,27 @@ def prepare(url: str, features_version: int, bits: int, personal_bits: int = PER
     return found
 
 
-def open_server(url: str, features_version: int, node: str, wait_s: float = 10.0) -> Journal:
+def open_server(store: Store, features_version: int, wait_s: float = 10.0) -> Journal:
     """Open the journal in a database; its tables must be there and be those of this Priory."""
-    connections = Connections(url)
+    connections = Connections(store)
     try:
         with connections.taken() as connection:
             _refuse_other_format(connection, connections.name)
             _refuse_features(connection, connections.name, features_version)
         database = PostgresDatabase(connections, wait_s)
-        return Journal(database, node, ChunkedSnapshots(database))
+        return Journal(database, store.node, ChunkedSnapshots(database))
     except psycopg.Error as error:
         connections.close()
         raise named(error, connections.name) from None
     except BaseException:
         connections.close()
         raise
+
+
+def open_later(store: Store, known: Identity, wait_s: float = 10.0) -> Journal:
+    """Open a journal that cannot be reached now, by what is known of it: whatever needs it fails until it can."""
+    database = PostgresDatabase(Connections(store), wait_s, is_away=True)
+    return Journal(database, store.node, ChunkedSnapshots(database), known)
 
 
 def _refuse_other_format(connection: psycopg.Connection[Any], name: str) -> None:

@@ -18,6 +18,7 @@ class SqliteDatabase:
     """A connection to the file of a journal."""
 
     stamp: Final = ""
+    lock: Final = ""
     stamp_column: Final = "''"
     features: Final = "start, size"
     begins: Final = "instr(source, ?) = 1"
@@ -139,6 +140,14 @@ class SqliteDatabase:
         """Return what the journal takes on disk, with the log in which the latest changes are."""
         log = self.path.with_name(f"{self.path.name}-wal")
         return sum(path.stat().st_size for path in (self.path, log) if path.exists())
+
+    def used_bytes(self) -> int:
+        """Return what the lessons take: neither room that is free, nor what was forgotten and is still there."""
+        pages, free, size = (
+            self.rows(f"PRAGMA {each}")[0][0] for each in ("page_count", "freelist_count", "page_size")
+        )
+        ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
+        return int((pages - free) * size - forgotten)
 
     def wipe(self) -> None:
         """Take over what is in the log, and empty it: in the file itself what is deleted is overwritten."""

@@ -25,7 +25,8 @@ class Filters:
 
     def __init__(self, daemon: Daemon) -> None:
         self._home = daemon.home
-        self._asked = FilterThread(daemon.home, daemon.options)
+        self._is_shared = daemon.options.store is not None
+        self._asked = FilterThread(daemon.home, daemon.options, follows=True)
         self._taught = FilterThread(daemon.home, daemon.options)
         self._looked = FilterThread(daemon.home, daemon.options)
         self.kept = Kept()  #: for who looks
@@ -52,6 +53,8 @@ class Filters:
         await asyncio.wait([self.ask(lambda filter_: filter_.check(b""))])  # what is wrong with it, who asks is told
         while True:
             await asyncio.sleep(_REST_S)
+            if self._is_shared:
+                await asyncio.wait([self.ask(lambda filter_: filter_.refresh())])
             self._taught.rest()
             self._looked.rest()
 

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from priory.journal import JournalBusyError, JournalError, SelectionError
+from priory.journal import JournalAwayError, JournalBusyError, JournalError, SelectionError
 from priory.server.connection import log_error
 from priory.server.page.shell import Visit, error_page
 from priory.server.tokens import TokenError
@@ -124,7 +124,9 @@ async def _unreadable(request: Request, error: Exception) -> Response:
         return refused(request.scope, 503, str(error), {"Retry-After": "1"})
     assert isinstance(error, JournalError)
     log_error(error)
-    return refused(request.scope, 503, str(error))
+    return refused(
+        request.scope, 503, str(error), {"Retry-After": "10"} if isinstance(error, JournalAwayError) else None
+    )
 
 
 async def _locked(request: Request, error: Exception) -> Response:

@@ -14,6 +14,7 @@ EXAMPLE_MAIL: Final = (
     "\r\n"
     "Dear lucky winner, your address was selected in the lottery.\r\n"
 )
+OUTCOME: Final = "learned, known, relearned, or kept until the journal can be reached"
 MOST_EVIDENCE_OF_SEVERAL: Final = 3  #: listed of each of several messages
 DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
 
@@ -111,7 +112,7 @@ class Explanation(Verdict):
 class Lesson(Answer):
     """What became of a lesson; it is durable."""
 
-    outcome: str = Field(description="learned, known or relearned", examples=["learned"])
+    outcome: str = Field(description=OUTCOME, examples=["learned"])
     digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
     before: dict[str, float] = Field(
@@ -124,7 +125,7 @@ class LessonOfUpload(Answer):
     """What became of one of several lessons; it is durable."""
 
     source: str = Field(description="The file, and which message of an mbox.", examples=["inbox.mbox:3"])
-    outcome: str = Field(description="learned, known or relearned", examples=["learned"])
+    outcome: str = Field(description=OUTCOME, examples=["learned"])
     digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label it had before, if it was relearned.", examples=[None])
 
@@ -138,7 +139,7 @@ class Lessons(_Several):
 class Forgotten(Answer):
     """What became of a lesson that was to be forgotten."""
 
-    outcome: str = Field(description="forgotten, or unknown if there was none", examples=["forgotten"])
+    outcome: str = Field(description="forgotten, unknown if there was none, or kept", examples=["forgotten"])
     digest: str = Field(examples=[DIGEST])
     was: str | None = Field(description="The label that was taught.", examples=["spam"])
 

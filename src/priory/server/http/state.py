@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from priory.decision import Costs
-from priory.features import VERSION
 from priory.filter import Options
-from priory.journal import JournalError, open_file_to_read
+from priory.journal import JournalError
+from priory.memory import open_journal_to_read
 from priory.server.counted import READY
 from priory.server.options import Serving
 from priory.server.scoreboard import Scoreboard, Tally
@@ -46,11 +46,10 @@ class Daemon:
 
     def learned(self) -> tuple[dict[str, int], int]:
         """Return how many lessons of each label are in the journal, and its bytes. Raises JournalError."""
-        path = self.home / "journal.sqlite"
         try:
-            journal = open_file_to_read(path, VERSION)
+            journal = open_journal_to_read(self.home, self.options.store)
         except OSError as error:
-            raise JournalError(f"{path} cannot be read: {error.strerror}.") from None
+            raise JournalError(f"{self.home / 'journal.sqlite'} cannot be read: {error.strerror}.") from None
         try:
             return journal.tally(), journal.size_bytes()
         finally:

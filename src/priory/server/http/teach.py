@@ -9,6 +9,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import AfterValidator
 
 from priory.filter import Filter
+from priory.keeping import KEPT
 from priory.message import parse
 from priory.server.counted import LESSON_TIMES
 from priory.server.http import schemas
@@ -106,4 +107,6 @@ def _each_learned(groups: Iterator[Group], label: str, user: str, filter_: Filte
 
 def _forgotten(filter_: Filter, what: bytes, digest: bytes, user: str) -> dict[str, Any]:
     was = filter_.forget(what, user)
+    if was == KEPT:
+        return {"outcome": "kept", "digest": digest.hex(), "was": None}
     return {"outcome": "unknown" if was is None else "forgotten", "digest": digest.hex(), "was": was}

@@ -93,6 +93,10 @@ function teach(label) {
       say(`You have taught already that it is ${label}; nothing has changed.`);
       return;
     }
+    if (lesson.outcome === "kept") {
+      say(`It is kept that it is ${label}, until the journal can be reached; till then nothing changes.`);
+      return;
+    }
     const back = lesson.was === null ? forget : () => restore(lesson.was);
     await moved(isLatest, taught, lesson.before, `Learned that it is ${label}`, back);
   });

@@ -1,0 +1,74 @@
+"""The journal on a server: prepared, shown, taught through it, and moved to and fro."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import real_postgres
+from command import priory
+from priory.features import VERSION
+from priory.journal import open_file_to_read
+
+
+def said(done: object) -> str:
+    return (done.stdout + done.stderr).decode()  # type: ignore[attr-defined]
+
+
+def test_a_store_is_prepared_taught_and_shown(
+    database: str, inbox: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = priory("--store", database, "stats", home=tmp_path)
+    assert missing.returncode == 1
+    assert "has no tables of Priory's: make them with priory store prepare." in said(missing)
+    assert real_postgres.PASSWORD not in said(missing)
+    for _ in range(2):
+        done = priory("--store", database, "store", "prepare", home=tmp_path)
+        assert said(done).endswith(" has the tables of format 1\n")
+    monkeypatch.setenv("PRIORY_STORE", database)
+    for label in ("ham", "spam"):
+        assert priory("learn", label, inbox / "taught" / label, home=tmp_path).returncode == 0
+    monkeypatch.delenv("PRIORY_STORE")
+    alone = priory("check", inbox / "unseen", home=home)
+    monkeypatch.setenv("PRIORY_STORE", database)
+    assert priory("check", inbox / "unseen", home=tmp_path).stdout == alone.stdout
+    found = json.loads(priory("store", "show", "--json", home=tmp_path).stdout)
+    assert sum(found["lessons"].values()) == 200
+    assert [each["node"] for each in found["nodes"]] == [os.uname().nodename]
+    assert found["store"] == f"postgresql://priory@{database.rpartition('@')[2]}"
+    shown = said(priory("store", "show", home=tmp_path))
+    assert f"  {os.uname().nodename}: 200 lessons, last " in shown
+    assert real_postgres.PASSWORD not in shown
+    assert not (tmp_path / "journal.sqlite").exists()
+    in_force = said(priory("config", home=tmp_path))
+    assert f"store       {found['store']}, here as {os.uname().nodename}" in in_force
+
+
+def test_a_journal_moves_to_a_server_and_back_as_it_is(database: str, home: Path, tmp_path: Path) -> None:
+    there = priory("move", home, database, home=tmp_path)
+    assert said(there).startswith("copied 200 lessons and compared them; the counts of both have the digest ")
+    back = priory("move", database, tmp_path / "back", home=tmp_path)
+    assert said(back) == said(there)
+    journals = [open_file_to_read(each / "journal.sqlite", VERSION) for each in (home, tmp_path / "back")]
+    assert list(journals[0].lessons()) == list(journals[1].lessons())
+    for journal in journals:
+        journal.close()
+    again = priory("move", home, database, home=tmp_path)
+    assert again.returncode == 1
+    assert "is not empty: copy into a store that has no lessons, or use priory merge." in said(again)
+
+
+@pytest.mark.parametrize("command", [("store", "prepare"), ("store", "show")])
+def test_without_a_store_it_is_said_how_to_name_one(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = priory(*command, home=tmp_path)
+    assert done.returncode == 1
+    assert said(done) == (
+        "priory: no store is named: say which with --store, PRIORY_STORE, or url in [store] of priory.toml\n"
+    )
+
+
+def test_what_is_no_address_is_refused(tmp_path: Path) -> None:
+    done = priory("--store", "mysql://db.example/x", "stats", home=tmp_path)
+    assert done.returncode == 1
+    assert "PRIORY_STORE, or --store, must be an address such as postgresql://" in said(done)

@@ -1,0 +1,46 @@
+"""The same mail in every form there is, and what a filter has made of it."""
+
+import io
+import sqlite3
+import tarfile
+from pathlib import Path
+
+from priory.demo import draw
+from priory.filter import MOST_BYTES_TOGETHER, Filter
+
+
+def mail_in_every_form(folder: Path) -> Path:
+    drawn = list(draw(300, seed=5))
+    for name in ("files", "box/cur", "box/new"):
+        (folder / name).mkdir(parents=True)
+    lines = []
+    for i, each in enumerate(drawn):
+        (folder / f"files/{i:03}.eml").write_bytes(each.raw)
+        (folder / f"box/cur/{i:03}.x:2,S").write_bytes(each.raw)
+        lines.append(f"{each.label} files/{i:03}.eml\n")
+    (folder / "files/notes.txt").write_bytes(b"Buy milk\n")
+    (folder / "files/small.mbox").write_bytes(b"".join(b"From a\n" + each.raw + b"\n\n" for each in drawn[:9]))
+    large = b"".join(b"From a\n" + each.raw + b"\n\n" for each in drawn) * 2
+    assert len(large) > MOST_BYTES_TOGETHER
+    (folder / "files/large.mbox").write_bytes(large)
+    with tarfile.open(folder / "files/mail.tar", "w") as archive:
+        for i, each in enumerate(drawn[:70]):
+            member = tarfile.TarInfo(f"{i}.eml")
+            member.size = len(each.raw)
+            archive.addfile(member, io.BytesIO(each.raw))
+        archive.addfile(tarfile.TarInfo("nothing.txt"), io.BytesIO(b""))
+    (folder / "index").write_text("".join(lines))
+    return folder
+
+
+def state(home: Path) -> tuple[bytes, list[tuple[object, ...]]]:
+    """What was counted, and all rows of the journal but for their times."""
+    with Filter.open(home) as filter_:
+        filter_.rebuild()
+        tables = filter_.counts
+        counts = b"".join(array.tobytes() for array in (tables.totals, tables.held_out, tables.table))
+    database = sqlite3.connect(home / "journal.sqlite")
+    names = [row[1] for row in database.execute("pragma table_info(lessons)") if row[1] != "time"]
+    rows = database.execute(f"select {', '.join(names)} from lessons order by 1").fetchall()
+    database.close()
+    return counts, rows

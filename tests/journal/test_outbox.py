@@ -1,0 +1,79 @@
+"""What waits for a journal that cannot be reached: durable, in order, and let go of when it was taken in."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from priory.journal import JournalError
+from priory.journal.outbox import Kept, Outbox
+
+
+def kept(text: str, user: str = "") -> Kept:
+    return Kept(b"", text.encode(), "spam", b"features", user, "", "mail.example", 1.5)
+
+
+def test_acts_come_out_in_order_and_are_let_go_of(tmp_path: Path):
+    outbox = Outbox(tmp_path, "one")
+    assert outbox.first(10) == ([], 0)
+    assert list(tmp_path.iterdir()) == []
+    outbox.keep([kept("a"), kept("b")])
+    outbox.keep([kept("c")._replace(label=None)])
+    some, last = outbox.first(2)
+    assert some == [kept("a"), kept("b")]
+    outbox.drop(last)
+    assert outbox.first(2)[0] == [kept("c")._replace(label=None)]
+    assert len(outbox) == 1
+
+
+def test_each_journal_has_its_own(tmp_path: Path):
+    Outbox(tmp_path, "one").keep([kept("a")])
+    other = Outbox(tmp_path, "other")
+    other.keep([kept("b")])
+    some, last = other.first(10)
+    assert some == [kept("b")]
+    other.drop(last)
+    assert len(Outbox(tmp_path, "one")) == 1
+
+
+def test_what_a_user_said_can_be_let_go_of_without_a_trace(tmp_path: Path):
+    outbox = Outbox(tmp_path, "one")
+    outbox.keep([kept("theirs", user="bob@home.example"), kept("ours", user="ann@home.example")])
+    assert outbox.drop_user("bob@home.example") == 1
+    assert outbox.first(10)[0] == [kept("ours", user="ann@home.example")]
+    assert b"bob@home.example" not in (tmp_path / "outbox.sqlite").read_bytes()
+
+
+def test_nobody_else_may_read_it(tmp_path: Path):
+    Outbox(tmp_path, "one").keep([kept("a")])
+    assert (tmp_path / "outbox.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_was_kept_survives_a_process_that_is_killed(tmp_path: Path):
+    acting = (
+        "import sys, pathlib; from priory.journal.outbox import *\n"
+        "outbox = Outbox(pathlib.Path(sys.argv[1]), 'one')\n"
+        "for i in range(10_000):\n"
+        "    outbox.keep([Kept(b'', str(i).encode(), 'spam', b'', '', '', '', 0.0)]); print(i, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", acting, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        said = [process.stdout.readline() for _ in range(20)]
+        os.kill(process.pid, signal.SIGKILL)
+        said += process.stdout.readlines()
+    n = len([line for line in said if line.endswith(b"\n")])
+    digests = [act.digest for act in Outbox(tmp_path, "one").first(20_000)[0]]
+    assert digests[:n] == [str(i).encode() for i in range(n)]
+    assert n <= len(digests) <= n + 1
+
+
+def test_an_outbox_of_a_newer_priory_is_refused(tmp_path: Path):
+    Outbox(tmp_path, "one").keep([kept("a")])
+    with sqlite3.connect(tmp_path / "outbox.sqlite") as db:
+        db.execute("PRAGMA user_version = 9")
+    db.close()
+    with pytest.raises(JournalError, match="has format 9, this Priory knows up to 1: use a newer Priory"):
+        Outbox(tmp_path, "one").keep([kept("b")])

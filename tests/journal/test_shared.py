@@ -1,0 +1,278 @@
+"""What only a journal has that several machines share: who counts, who starts from what, and what can be wrong."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from journals import CountsOf, Journals, Open
+
+import real_postgres
+from priory.demo import Drawn
+from priory.features import VERSION, Spec
+from priory.filter import Filter, Options
+from priory.journal import JournalAwayError, JournalError, Rank, Store, open_store, prepare_store
+from priory.journal import view as view_module
+from priory.journal.postgres import schema
+from priory.memory import Taught
+from priory.message import parse
+
+pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, journals: Journals) -> Iterator[list[Filter]]:
+    """Two machines with homes of their own, and one journal."""
+    store = journals.store(tmp_path)
+    assert store is not None
+    options = [Options(spec=Spec(bits=12), store=Store(store.url, name)) for name in ("mx1", "mx2")]
+    filters = [Filter.open(tmp_path / each.store.node, each) for each in options if each.store]
+    yield filters
+    for filter_ in filters:
+        filter_.close()
+
+
+def taught(filter_: Filter, drawn: Drawn, label: str, when: float) -> Taught:
+    (each,) = filter_._taught([(drawn.raw, label, "")], named=False)
+    return each._replace(time=when)
+
+
+def counted(filter_: Filter, counts_of: CountsOf) -> list[bytes]:
+    return [bytes(part) for part in counts_of(filter_).parts]
+
+
+def rank(filter_: Filter, drawn: Drawn) -> Rank | None:
+    return filter_.journal.rank_of(parse(drawn.raw).digest, "")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (1, 0, 2)])
+def test_whatever_arrives_first_the_later_lesson_counts_then_the_greater_node(
+    nodes: list[Filter], mail: list[Drawn], counts_of: CountsOf, order: tuple[int, ...]
+) -> None:
+    said = [(0, "ham", 5.0), (0, "spam", 7.0), (1, "ham", 7.0)]
+    for which in order:
+        node, label, when = said[which]
+        nodes[node]._memory.learn([taught(nodes[node], mail[0], label, when)], "", late=True)
+    assert rank(nodes[0], mail[0]) == (7.0, "mx2", "ham")
+    assert counted(nodes[0], counts_of) == counted(nodes[1], counts_of)
+    assert sum(nodes[0].stats().lessons.values()) == 1
+
+
+def test_what_was_taught_again_is_held_against_what_comes_late(nodes: list[Filter], mail: list[Drawn]) -> None:
+    one, two = nodes
+    one._memory.learn([taught(one, mail[0], "ham", 1.0)], "", late=True)
+    assert two._memory.learn([taught(two, mail[0], "ham", 3.0)], "", late=True)[0].outcome == "known"
+    done = one._memory.learn([taught(one, mail[0], "spam", 2.0)], "", late=True)
+    assert (done[0].outcome, done[0].was) == ("known", "ham")
+    assert rank(one, mail[0]) == (3.0, "mx2", "ham")
+
+
+def test_a_machine_is_believed_what_it_is_told_now_whatever_its_clock_says(
+    nodes: list[Filter], mail: list[Drawn]
+) -> None:
+    one = nodes[0]
+    one._memory.learn([taught(one, mail[0], "ham", 9e9)], "")
+    assert one.learn(mail[0].raw, "spam").outcome == "relearned"
+
+
+def test_what_is_forgotten_does_not_come_back_late_but_what_is_newer_does(
+    nodes: list[Filter], mail: list[Drawn]
+) -> None:
+    one, two = nodes
+    digest = parse(mail[0].raw).digest
+    two._memory.forget(digest, "", late=5.0)  # before the lesson that it is about has arrived
+    assert one._memory.learn([taught(one, mail[0], "ham", 4.0)], "", late=True)[0].outcome == "known"
+    assert one.journal.label_of(digest) is None
+    assert one._memory.learn([taught(one, mail[0], "ham", 6.0)], "", late=True)[0].outcome == "learned"
+    assert two._memory.forget(digest, "", late=5.5) is None
+    assert one.journal.label_of(digest) == "ham"
+    assert two._memory.forget(digest, "", late=7.0) == "ham"
+    assert one.learn(mail[0].raw, "spam").outcome == "learned"
+
+
+def test_a_new_machine_starts_from_the_shared_snapshot_and_one_that_slept_too(
+    nodes: list[Filter],
+    mail: list[Drawn],
+    counts_of: CountsOf,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, two = nodes
+    list(one.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:60]))
+    counts_of(two)
+    monkeypatch.setattr(view_module, "SNAPSHOT_EVERY_IN_BULK", 10)
+    for drawn in mail[:20]:
+        one.forget(drawn.raw)
+    one._memory.view.save()
+    assert one.journal.position()[:2] == (80, 80)
+    assert one.journal._db.rows("SELECT (SELECT count(*) FROM forgotten), (SELECT count(*) FROM stamps)") == [(0, 1)]
+    one.learn(mail[70].raw, mail[70].label)
+    one.forget(mail[30].raw)
+    expected = counted(one, counts_of)
+    assert counted(two, counts_of) == expected
+    with Filter.open(tmp_path / "mx3", one.options) as new:
+        assert counted(new, counts_of) == expected
+        assert new._memory.view._saved_change == 80
+        new.rebuild()
+        assert counted(new, counts_of) == expected
+
+
+def test_a_server_that_has_lost_the_last_changes_gives_their_numbers_again_and_nobody_is_misled(
+    tmp_path: Path, journals: Journals, postgres: real_postgres.Postgres, mail: list[Drawn], counts_of: CountsOf
+) -> None:
+    """The tally and the number of the change are the same; only the stamps tell."""
+    store = journals.store(tmp_path)
+    assert store is not None
+    options = Options(spec=Spec(bits=12), store=store)
+    ham, spam = ([drawn.raw for drawn in mail if drawn.label == label] for label in ("ham", "spam"))
+    with Filter.open(tmp_path / "home", options) as filter_:
+        filter_.learn(ham[0], "ham")
+        filter_.learn(spam[0], "spam")
+    with postgres.database(store.url.rpartition("/")[2]) as behind:
+        with Filter.open(tmp_path / "home", options) as filter_:
+            filter_.learn(ham[1], "ham")
+            filter_.learn(spam[1], "spam")
+            filter_._memory.view.save()
+        failed_over = Options(spec=Spec(bits=12), store=Store(postgres.url(behind), "mx1"))
+        with Filter.open(tmp_path / "other", failed_over) as other:
+            other.learn(ham[2], "ham")
+            other.learn(spam[2], "spam")
+        with Filter.open(tmp_path / "home", failed_over) as filter_:
+            seen = counted(filter_, counts_of)
+            filter_.rebuild()
+            assert counted(filter_, counts_of) == seen
+
+
+def test_a_text_with_a_zero_comes_back_as_it_was(nodes: list[Filter], mail: list[Drawn]) -> None:
+    list(nodes[0].learn_many([(mail[0].raw, "ham", "a\0b")], "ann\0"))
+    (lesson,) = nodes[1].journal.lessons()
+    assert (lesson.source, lesson.user, lesson.node) == ("a\0b", "ann\0", "mx1")
+
+
+def test_a_machine_that_is_gone_keeps_nobody_from_writing_for_long(nodes: list[Filter]) -> None:
+    names = ("statement_timeout", "idle_in_transaction_session_timeout", "tcp_user_timeout", "tcp_keepalives_idle")
+    ((*found,),) = nodes[0].journal._db.rows(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
+    assert found == ["1min", "10s", "10000", "5"]
+
+
+def test_who_writes_is_told_when_the_server_went_and_goes_on_when_it_is_back(
+    postgres: real_postgres.Postgres, nodes: list[Filter], mail: list[Drawn], counts_of: CountsOf
+) -> None:
+    one, two = nodes
+    one.learn(mail[0].raw, "ham")
+    postgres.crash()
+    try:
+        with pytest.raises(JournalAwayError, match="cannot be reached: ") as caught, one.journal.writing():
+            pass
+        assert real_postgres.PASSWORD not in str(caught.value)
+    finally:
+        postgres.start()
+    assert two.learn(mail[1].raw, "spam").outcome == "learned"
+    assert one.learn(mail[2].raw, "spam").outcome == "learned"
+    assert counted(one, counts_of) == counted(two, counts_of)
+
+
+WRONG = {
+    "password": ("priory:wrong@", "{db}", "does not let us in: password authentication failed for user"),
+    "database": ("priory:{secret}@", "nowhere", 'does not let us in: database "nowhere" does not exist. Make it with'),
+    "tables": ("priory:{secret}@", "template1", "has no tables of Priory's: make them with priory store prepare."),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_at_the_start_is_said_with_the_remedy(
+    wrong: str, postgres: real_postgres.Postgres, tmp_path: Path, opened: Open
+) -> None:
+    opened(tmp_path).close()
+    who, database, said = WRONG[wrong]
+    secret = real_postgres.PASSWORD.replace(" ", "%20")
+    url = f"postgresql://{who.format(secret=secret)}127.0.0.1:{postgres.port}/{database.format(db='postgres')}"
+    with pytest.raises(JournalError) as caught:
+        open_store(Store(url), VERSION)
+    assert said in str(caught.value)
+    assert not isinstance(caught.value, JournalAwayError)
+    assert real_postgres.PASSWORD not in str(caught.value)
+    assert "wrong@" not in str(caught.value)
+
+
+def test_nobody_there_is_said_to_be_away() -> None:
+    with pytest.raises(JournalAwayError, match=r"postgresql://ann@127.0.0.1:1/mail cannot be reached: .*refused"):
+        open_store(Store("postgresql://ann:secret@127.0.0.1:1/mail"), VERSION)
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("INSERT INTO priory.steps VALUES (99)", "has format 99, this Priory knows up to 1: use a newer Priory."),
+        ("DELETE FROM priory.steps", "has format 0 of an older Priory, this one needs 1: bring it up to date with"),
+    ],
+)
+def test_tables_of_another_format_are_refused(database: str, step: str, said: str) -> None:
+    prepare_store(Store(database), VERSION, 12, 12)
+    with psycopg.connect(database) as connection:
+        connection.execute(step)  # type: ignore[call-overload]
+    with pytest.raises(JournalError) as caught:
+        open_store(Store(database), VERSION)
+    assert said in str(caught.value)
+
+
+def test_to_prepare_twice_changes_nothing(database: str) -> None:
+    store = Store(database)
+    assert prepare_store(store, VERSION, 12, 12) == schema.FORMAT
+    journal = open_store(store, VERSION)
+    assert prepare_store(store, VERSION, 14, 14) == schema.FORMAT
+    again = open_store(store, VERSION)
+    assert (again.id, again.bits) == (journal.id, 12)
+    journal.close()
+    again.close()
+
+
+def test_features_of_another_version_are_refused(database: str) -> None:
+    prepare_store(Store(database), VERSION, 12, 12)
+    with pytest.raises(JournalError, match=f"holds features of version {VERSION}, this Priory makes version"):
+        open_store(Store(database), VERSION + 1)
+
+
+def test_an_account_without_rights_is_told_so(database: str, mail: list[Drawn], tmp_path: Path) -> None:
+    prepare_store(Store(database), VERSION, 12, 12)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS guest")
+        connection.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+        connection.execute("GRANT USAGE ON SCHEMA priory TO guest")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA priory TO guest")
+    guest = Store(f"postgresql://guest:guest@{database.rpartition('@')[2]}")
+    with Filter.open(tmp_path, Options(spec=Spec(bits=12), store=guest)) as filter_:
+        assert filter_.check(mail[0].raw).reason
+        with pytest.raises(JournalError, match=r"permission denied for table journal\. Let its owner GRANT"):
+            filter_.learn(mail[0].raw, "ham")
+
+
+def test_a_replica_can_be_asked_but_not_taught(
+    tmp_path: Path, journals: Journals, postgres: real_postgres.Postgres, mail: list[Drawn]
+) -> None:
+    store = journals.store(tmp_path)
+    assert store is not None
+    with Filter.open(tmp_path / "home", Options(spec=Spec(bits=12), store=store)) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:40]))
+        with postgres.standby() as standby:
+            while not postgres.has_replayed(standby):
+                time.sleep(0.01)
+            there = Options(spec=Spec(bits=12), store=Store(standby.url(store.url.rpartition("/")[2])))
+            with Filter.open(tmp_path / "there", there) as replica:
+                assert replica.check(mail[50].raw) == filter_.check(mail[50].raw)
+                with pytest.raises(JournalError, match="is a replica that can only be read: mail is checked, but to"):
+                    replica.learn(mail[50].raw, "ham")
+
+
+def test_without_psycopg_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from priory.filter import Filter, Options\n"
+        "from priory.journal import Store\n"
+        f"Filter.open({str(tmp_path)!r}, Options(store=Store('postgresql://127.0.0.1/x')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith("needs psycopg: install it with pip install 'priory[postgres]'.")

@@ -1,0 +1,161 @@
+"""A node takes in what others teach without asking for it, also after it was cut off."""
+
+from pathlib import Path
+
+import pytest
+
+from priory.demo import draw
+from priory.filter import Filter, Options
+from priory.journal import Store
+from real_daemon import wait_until
+from real_postgres import Postgres, proxy
+
+MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(60, seed=3)]
+
+
+def taught(filter_: Filter, lessons: list[tuple[bytes, str, str]]) -> None:
+    for _ in filter_.learn_many(lessons):
+        pass
+
+
+def counted(filter_: Filter) -> list[bytes]:
+    return [bytes(part) for part in filter_.counts.parts]
+
+
+def has_followed(follower: Filter, other: Filter) -> bool:
+    follower.refresh()
+    return follower.change == other.change
+
+
+def test_what_others_teach_comes_by_itself(postgres: Postgres, journal_database: str, tmp_path: Path):
+    url = postgres.url(journal_database)
+    with (
+        Filter.open(tmp_path / "a", Options(store=Store(url, "a"))) as learning,
+        Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as checking,
+    ):
+        checking.follow()
+        assert checking.check(MAIL[0][0]).label == "unsure"
+        taught(learning, MAIL)
+        wait_until(lambda: has_followed(checking, learning))
+        learning.learn(MAIL[0][0], "spam")
+        learning.forget(MAIL[1][0])
+        wait_until(lambda: has_followed(checking, learning))
+        assert counted(checking) == counted(learning)
+        assert not checking.check(MAIL[0][0]).reason
+
+
+def test_a_check_asks_no_server(
+    postgres: Postgres, journal_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with proxy(postgres.port) as network:
+        url = postgres.url(journal_database, port=network.port)
+        with Filter.open(tmp_path / "a", Options(store=Store(url, "a"))) as checking:
+            taught(checking, MAIL)
+            checking.follow()
+            network.stall()
+            assert not checking.check(MAIL[0][0]).reason
+            network.heal()
+
+
+def test_who_follows_and_learns_counts_nothing_twice(postgres: Postgres, journal_database: str, tmp_path: Path):
+    url = postgres.url(journal_database)
+    with (
+        Filter.open(tmp_path / "a", Options(store=Store(url, "a"))) as one,
+        Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as other,
+    ):
+        one.follow()
+        other.follow()
+        for i, (raw, label, _) in enumerate(MAIL):
+            (one, other)[i % 2].learn(raw, label)
+        wait_until(lambda: has_followed(one, other) and has_followed(other, one))
+        assert counted(one) == counted(other)
+        assert sum(one.counts.totals) == len(MAIL)
+
+
+def test_who_was_cut_off_goes_on_and_catches_up(postgres: Postgres, journal_database: str, tmp_path: Path):
+    with (
+        proxy(postgres.port) as network,
+        Filter.open(tmp_path / "a", Options(store=Store(postgres.url(journal_database), "a"))) as learning,
+        Filter.open(
+            tmp_path / "b", Options(store=Store(postgres.url(journal_database, port=network.port), "b"))
+        ) as checking,
+    ):
+        taught(learning, MAIL[:30])
+        checking.follow()
+        before = counted(checking)
+        network.cut()
+        taught(learning, MAIL[30:])
+        wait_until(lambda: checking.check(MAIL[0][0]) and checking.trouble)
+        assert "cut off" in str(checking.trouble) or "cannot be reached" in str(checking.trouble)
+        assert counted(checking) == before
+        network.heal()
+        wait_until(lambda: has_followed(checking, learning))
+        assert counted(checking) == counted(learning)
+        assert checking.trouble is None
+
+
+def test_who_is_far_behind_takes_in_page_after_page(
+    postgres: Postgres, journal_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("priory.journal.postgres.follower.PAGE", 7)
+    url = postgres.url(journal_database)
+    with (
+        Filter.open(tmp_path / "a", Options(store=Store(url, "a"))) as learning,
+        Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as checking,
+    ):
+        checking.follow()
+        taught(learning, MAIL)
+        for raw, label, _ in MAIL[::3]:
+            learning.learn(raw, "ham" if label == "spam" else "spam")
+        for raw, _, _ in MAIL[::4]:
+            learning.forget(raw)
+        wait_until(lambda: has_followed(checking, learning))
+        assert counted(checking) == counted(learning)
+
+
+def test_who_is_older_than_what_the_journal_knows_starts_afresh(
+    postgres: Postgres, journal_database: str, tmp_path: Path
+):
+    with (
+        proxy(postgres.port) as network,
+        Filter.open(tmp_path / "a", Options(store=Store(postgres.url(journal_database), "a"))) as learning,
+        Filter.open(
+            tmp_path / "b", Options(store=Store(postgres.url(journal_database, port=network.port), "b"))
+        ) as checking,
+    ):
+        taught(learning, MAIL[:30])
+        checking.follow()
+        network.cut()
+        wait_until(lambda: checking.check(MAIL[0][0]) and checking.trouble)
+        taught(learning, MAIL[30:])
+        learning.forget(MAIL[0][0])
+        shared = learning.journal.shared
+        assert shared is not None
+        position = learning.journal.position()
+        assert shared.save(position.change, position.stamp, learning.options.labels, learning.counts.parts)
+        network.heal()
+        wait_until(lambda: has_followed(checking, learning))
+        assert counted(checking) == counted(learning)
+
+
+def test_a_server_that_takes_the_place_of_another_may_have_lost_changes(
+    postgres: Postgres, journal_database: str, tmp_path: Path
+):
+    """Its numbers come a second time, with other lessons: who has counted the lost ones starts afresh."""
+    with postgres.standby() as standby, proxy(postgres.port) as network:
+        url = postgres.url(journal_database, port=network.port)
+        with (
+            Filter.open(tmp_path / "a", Options(store=Store(postgres.url(journal_database), "a"))) as learning,
+            Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as checking,
+        ):
+            taught(learning, MAIL[:30])
+            wait_until(lambda: postgres.has_replayed(standby))
+            standby.run("SELECT pg_promote()")
+            checking.follow()
+            taught(learning, MAIL[30:40])
+            wait_until(lambda: has_followed(checking, learning))
+            with Filter.open(tmp_path / "c", Options(store=Store(standby.url(journal_database), "c"))) as other:
+                taught(other, MAIL[40:])
+                network.lead_to(standby.port)
+                wait_until(lambda: has_followed(checking, other))
+                assert counted(checking) == counted(other)
