@@ -33,13 +33,14 @@ def test_costs_labels_features_and_patterns_are_read():
         name = '(?i)dear ada'
         [table]
         bits = 26
+        personal_bits = 24
     """)
     assert options.labels == ("ham", "spam", "newsletter")
     assert options.costs.matrix == ((0, 10, 10), (100, 0, 10), (5, 10, 0))
     assert options.costs.unsure == 2
     assert options.spec.kinds == frozenset(KINDS) - {"markup"}
     assert options.spec.patterns == {"name": "(?i)dear ada"}
-    assert options.spec.bits == 26
+    assert (options.spec.bits, options.personal_bits) == (26, 24)
     assert "triple" not in Spec().kinds
 
 
@@ -64,8 +65,9 @@ def test_autolearning_is_off_unless_it_is_switched_on():
         ("[costs]\nunsure = true", "the cost of unsure must be a number from 0 up, not True"),
         ("[features]\nword = 1", "features: word must be true or false, not 1"),
         ("[table]\nbits = 29", "[table] bits must be a whole number from 16 to 28, not 29"),
+        ("[table]\npersonal_bits = 1", "[table] personal_bits must be a whole number from 16 to 28, not 1"),
         ("[table]\nbits = true", "[table] bits must be a whole number from 16 to 28, not True"),
-        ("[table]\nbuckets = 1", "[table] unknown key 'buckets'; known are bits"),
+        ("[table]\nbuckets = 1", "[table] unknown key 'buckets'; known are bits, personal_bits"),
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
         ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
         ("[autolearn]\non = 1", "[autolearn] on must be true or false, not 1"),

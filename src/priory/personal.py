@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 #: Kinds of features that count for a person: one in how many of them, and their weight.
-KINDS_OF_PERSONS: Final = {"header": (16, 5.0), "sender": (1, 1.5), "link": (1, 6.0)}
+KINDS_OF_PERSONS: Final = {"header": (16, 5.5), "sender": (1, 1.6), "link": (1, 7.0)}
 _NOT: Final = (0, 0.0)
 
 PERSONAL: Final = PersonalBayes(
@@ -30,7 +30,7 @@ PERSONAL: Final = PersonalBayes(
     damping=20.0,
     smoothing=0.03,
     doubt=3.0,
-    trust=20.0,
+    trust=10.0,
 )
 
 

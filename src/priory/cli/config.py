@@ -85,7 +85,7 @@ def in_force(options: "Options", serving: "Serving", home: Path) -> dict[str, An
         "thresholds": thresholds(costs),
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,
-        "table": {"bits": options.spec.bits},
+        "table": {"bits": options.spec.bits, "personal_bits": options.personal_bits},
         "autolearn": {"on": False}
         if automatic is None
         else {"on": True, "certainty": automatic.certainty, "per_day": automatic.per_day},
@@ -156,7 +156,8 @@ def _in_words(now: dict[str, Any]) -> dict[str, str]:
         "so it says": steps(now["thresholds"]) or "whatever has the least expected cost",
         "features": f"all but {', '.join(off)}" if off else "all",
         "patterns": ", ".join(now["patterns"]) or "none",
-        "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(now['labels'])) / 1e6:,.0f} MB",
+        "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(now['labels'])) / 1e6:,.0f} MB; "
+        f"for single users 2^{now['table']['personal_bits']}",
         "autolearn": f"from {automatic['certainty']} on, {automatic['per_day']:,} of a label in a day"
         if automatic["on"]
         else "off",

@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 
     from priory.filter import Filter
 
-app = typer.Typer(
-    help="Who has taught the filter: list them, export what they taught, delete all of it.",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+
+
+@app.callback()
+def user() -> None:
+    """Who has taught the filter under a name: list them, export what they taught, delete all of it.
+
+    **Examples**
+
+    `priory user list`
+
+    `priory user export ann --to ann.jsonl`
+
+    `priory user delete ann --yes`
+    """
+
+
 _Name = Annotated[str, typer.Argument(metavar="USER", help="Under which name the lessons were taught.")]
 
 

@@ -21,6 +21,7 @@ A home may hold a `priory.toml`:
 
     [table]                    # the size of the table of counts, when the journal is made: 2^bits buckets
     bits = 24
+    personal_bits = 24         # and of that for single users
 
     [autolearn]                # learning without people
     on = true

@@ -9,7 +9,7 @@ from priory.decision import UNSURE, Costs, decide
 from priory.features import Spec
 from priory.features.patterns import compiled
 from priory.filter import Options
-from priory.journal import Journal, JournalError, may_write
+from priory.journal import PERSONAL_BITS, Journal, JournalError, may_write
 from priory.memory import open_journal_to_read, refuse_another_order
 from priory.points import spam_label, unwanted_labels
 from priory.server.listeners import LONGEST_PATH, answers, obstacle
@@ -135,17 +135,18 @@ def _about_home(options: Options, home: Path) -> Iterator[Doubt]:
         return
     try:
         yield from _about_labels(journal, options.labels)
-        yield from _about_table(journal, options.spec.bits)
+        yield from _about_table(journal, "bits", options.spec.bits, journal.bits, Spec().bits)
+        yield from _about_table(journal, "personal_bits", options.personal_bits, journal.personal_bits, PERSONAL_BITS)
     finally:
         journal.close()
 
 
-def _about_table(journal: Journal, bits: int) -> Iterator[Doubt]:
-    if bits not in (journal.bits, Spec().bits):
+def _about_table(journal: Journal, key: str, bits: int, made_with: int, usual: int) -> Iterator[Doubt]:
+    if bits not in (made_with, usual):
         yield Doubt(
-            f"[table] bits = {bits} is for a journal that is yet to be made; {journal.name} was made with "
-            f"{journal.bits} and keeps them",
-            ("table", "bits"),
+            f"[table] {key} = {bits} is for a journal that is yet to be made; {journal.name} was made with "
+            f"{made_with} and keeps them",
+            ("table", key),
         )
 
 

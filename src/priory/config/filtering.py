@@ -21,6 +21,7 @@ from priory.decision import UNSURE, Costs
 from priory.features import KINDS, MOST_BITS, Spec
 from priory.features.patterns import PatternError, compiled
 from priory.filter import Options
+from priory.journal import PERSONAL_BITS
 
 LEAST_BITS: Final = 16  #: below, features are hardly told apart: docs/scaling.md
 
@@ -43,7 +44,8 @@ def options_in(every: Mapping[str, Any]) -> Options:
     labels = labels_of(every)
     return Options(
         costs=_costs(labels, table(every, "costs")),
-        spec=_spec(table(every, "features"), table(every, "patterns"), _bits(table(every, "table"))),
+        spec=_spec(table(every, "features"), table(every, "patterns"), _bits(every, "bits", Spec().bits)),
+        personal_bits=_bits(every, "personal_bits", PERSONAL_BITS),
         autolearn=autolearn_of(every),
         store=store_of(every),
         limits=limits_of(every),
@@ -75,12 +77,13 @@ def _cost(given: Any, *key: str) -> float:
     return cost
 
 
-def _bits(given: Mapping[str, Any]) -> int:
-    refuse_unknown(given, ("bits",), "table")
-    bits = given.get("bits", Spec().bits)
+def _bits(every: Mapping[str, Any], key: str, usual: int) -> int:
+    given = table(every, "table")
+    refuse_unknown(given, ("bits", "personal_bits"), "table")
+    bits = given.get(key, usual)
     if isinstance(bits, bool) or not isinstance(bits, int) or not LEAST_BITS <= bits <= MOST_BITS:
         raise ConfigError(
-            f"[table] bits must be a whole number from {LEAST_BITS} to {MOST_BITS}, not {bits!r}", "table", "bits"
+            f"[table] {key} must be a whole number from {LEAST_BITS} to {MOST_BITS}, not {bits!r}", "table", key
         )
     return bits
 
