@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
 # Debian's packages that tests need; make installs them, or for the second kind only unpacks them.
-PROGRAMS := chromium dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
+PROGRAMS := chromium curl dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
 UNPACKED := exim sendmail
 
 .PHONY: demo test bench clean $(PROGRAMS) $(UNPACKED)

@@ -1,5 +1,7 @@
 """What only a journal has that several machines share: who counts, who starts from what, and what can be wrong."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from journals import CountsOf, Journals, Open
+from journals import CountsOf, Journals, Open, Start
 
 import real_postgres
 from priory.demo import Drawn
@@ -152,10 +154,26 @@ def test_a_text_with_a_zero_comes_back_as_it_was(nodes: list[Filter], mail: list
     assert (lesson.source, lesson.user, lesson.node) == ("a\0b", "ann\0", "mx1")
 
 
-def test_a_machine_that_is_gone_keeps_nobody_from_writing_for_long(nodes: list[Filter]) -> None:
-    names = ("statement_timeout", "idle_in_transaction_session_timeout", "tcp_user_timeout", "tcp_keepalives_idle")
+def test_a_machine_that_stops_while_it_writes_does_not_keep_others_from_it(
+    nodes: list[Filter], mail: list[Drawn], tmp_path: Path, start: Start
+) -> None:
+    reading, writing = os.pipe()
+
+    def stop() -> None:
+        with Filter.open(tmp_path / "stuck", nodes[0].options) as stuck, stuck.journal.writing():
+            os.write(writing, b"x")
+            signal.pause()
+
+    pid = start(stop)
+    os.read(reading, 1)
+    os.kill(pid, signal.SIGSTOP)
+    assert nodes[1].learn(mail[0].raw, "ham").outcome == "learned"  # after five seconds
+
+
+def test_a_machine_that_is_cut_off_silently_is_given_up_by_the_server(nodes: list[Filter]) -> None:
+    names = ("statement_timeout", "tcp_user_timeout", "tcp_keepalives_idle", "tcp_keepalives_interval")
     ((*found,),) = nodes[0].journal._db.rows(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
-    assert found == ["1min", "10s", "10000", "5"]
+    assert found == ["1min", "10000", "5", "2"]
 
 
 def test_who_writes_is_told_when_the_server_went_and_goes_on_when_it_is_back(

@@ -81,7 +81,7 @@ def test_a_daemon_that_is_cut_off_works_on(other: Filter, config: str, home: Pat
         daemon.wait_until(lambda: daemon.n_logged("cut off"))
         assert points(daemon) == before
         assert b"DidSet: local" in tell(daemon, "spam")
-        assert "verdict=kept" in daemon.log
+        daemon.wait_until(lambda: "verdict=kept" in daemon.log)
         assert client.post("/v1/learn?label=spam&user=ann", NEW).json["outcome"] == "kept"
         assert client.post("/v1/forget", MAIL[0][0]).json["outcome"] == "kept"
         said = priory("learn", "spam", "-", "--user", "bob", home=home, stdin=NEW)
@@ -90,6 +90,9 @@ def test_a_daemon_that_is_cut_off_works_on(other: Filter, config: str, home: Pat
         assert b"kept 1 until the journal can be reached" in said.stdout
         said = priory("stats", home=home)
         assert b"cannot be reached" in said.stderr
+        assert client.ask("POST", "/v1/forget?digest=" + "0" * 64).status == 503
+        assert client.get("/healthz").status == 200
+        assert b"priory_journal_readable 0.0" in client.get("/metrics").body
         network.heal()
         daemon.wait_until(lambda: "delivered" in daemon.log and not len(Outbox(home, other.journal.id)))
         daemon.wait_until(lambda: daemon.n_logged("following again"))
@@ -103,13 +106,13 @@ def test_a_daemon_starts_without_its_server(other: Filter, config: str, home: Pa
     network.cut()
     with serving(home, config) as daemon:
         assert b"Spam: False" in daemon.ask(request("CHECK", NEW))
-        assert daemon.n_logged("cut off")
+        daemon.wait_until(lambda: daemon.n_logged("cut off"))
         report = daemon.ask(request("REPORT", NEW))
         assert b"the journal cannot be reached, and this machine has too few counts of its own" in report
         assert b"try again later" in tell(daemon, "spam")  # the journal is not known yet
         network.heal()
         daemon.wait_until(lambda: b"cannot be reached" not in daemon.ask(request("REPORT", NEW)))
-        assert b"DidSet: local" in tell(daemon, "spam")
+        daemon.wait_until(lambda: b"DidSet: local" in tell(daemon, "spam"))
 
 
 def test_a_check_with_the_command_alone_works_without_the_server(

@@ -26,7 +26,7 @@ _SETTINGS_HERE: Final = {
     "distributed.worker.preload": ["priory.cluster.deaf"],
     # Dask looks every 10 ms at what each worker does, which nobody will ask for,
     "distributed.worker.profile.enabled": False,
-    # and lets the C library give back every 64 kB at once; drawing features would take them again for each message.
+    # and has the C library give back every 64 kB at once, to take them again for the next message.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 * 1024 * 1024,
 }
 

@@ -230,12 +230,11 @@ class Journal:
             return None
         ((_, change),) = self._changes(-1, "change", "lessons", "change = ?", *row)
         kept = f"{self._db.features}, {_CHANGE}"
-        self._db.rows(
+        self._db.run_many(
             f"INSERT INTO forgotten (change, learned, {kept}) SELECT ?, change, {kept} FROM lessons WHERE change = ?",  # noqa: S608
-            self.last_change + 1,
-            *row,
+            [(self.last_change + 1, *row)],
         )
-        self._db.rows("DELETE FROM lessons WHERE change = ?", *row)
+        self._db.run_many("DELETE FROM lessons WHERE change = ?", [row])
         self.last_change += 1
         self._tally.subtract(tallied(change.label, user, shared=change.shared))
         if change.shared and is_person(user):

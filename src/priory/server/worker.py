@@ -105,7 +105,7 @@ class _Worker:
         except JournalError as error:
             trouble = error
         if trouble is not None and self._trouble is None:
-            log("cut off", why=repr(str(trouble)), counting=f"up to change {self._filter.change}")
+            log("cut off", change=self._filter.change, why=repr(str(trouble)))
         elif trouble is None and self._trouble is not None:
             log("following again")
         self._trouble = trouble

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
@@ -41,6 +41,7 @@ class PostgresDatabase:
         self._connections = connections
         self._wait_s = wait_s
         self._version = 0
+        self._begin = ""  # how the transaction begins, if nothing was asked in it yet
         self._open: Connection | None = None  # in a transaction
         self._pending: list[tuple[str, Sequence[Sequence[object]]]] = []  # statements that nobody waits for
         self._clock = 0.0 if is_away else self._behind()  # how far our clock is behind the server's
@@ -92,17 +93,18 @@ class PostgresDatabase:
         with self._errors_named(wait_s), self._connections.taken() as connection:
             try:
                 self._open = connection
-                self._pending = [(statement, [()]) for statement in begin]
+                self._begin = "; ".join(begin)
                 yield
+                self._begun(connection)
                 self._pending.append(("COMMIT", [()]))
-                with connection.pipeline():
-                    self._send(connection)
+                self._send(connection)
             except BaseException:
                 if not connection.closed:
                     connection.rollback()
                 raise
             finally:
                 self._open = None
+                self._begin = ""
                 self._pending.clear()
 
     @contextmanager
@@ -124,17 +126,34 @@ class PostgresDatabase:
     def rows(self, sql: str, *values: object) -> list[Row]:
         """Return rows; or change something, then there are none."""
         with self._errors_named(self._wait_s), self._connection() as connection:
-            with connection.pipeline() if self._pending else nullcontext():
+            if self._begin and not values:
+                begin, self._begin = self._begin, ""
+                found = connection.execute(f"{begin}; {sql}".encode())  # one way there and back for both
+                while found.nextset():
+                    pass
+            else:
+                self._begun(connection)
                 self._send(connection)
                 found = connection.execute(_ours(sql), values, prepare=True)
             return found.fetchall() if found.description else []
 
+    def _begun(self, connection: Connection) -> None:
+        """Begin the transaction if nothing was asked in it yet."""
+        begin, self._begin = self._begin, ""
+        if begin:
+            connection.execute(begin.encode())
+
     def _send(self, connection: Connection) -> None:
-        """Send the statements that nobody has waited for: in a pipeline, so that all take one way there and back."""
-        pending, self._pending = self._pending, []
-        for sql, values in pending:
-            with connection.cursor() as cursor:
-                cursor.executemany(sql, values)
+        """Send the statements that nobody has waited for in a pipeline, so that all take one way there and back.
+
+        What comes after them must not be in a pipeline: the server would not end the transaction of a client that
+        stops then. (It has a timer for the next command after it has answered one, which a pipeline stops.)
+        """
+        if self._pending:
+            pending, self._pending = self._pending, []
+            with connection.pipeline(), connection.cursor() as cursor:
+                for sql, values in pending:
+                    cursor.executemany(sql, values)
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each of these, in the transaction that is open."""
@@ -143,8 +162,8 @@ class PostgresDatabase:
     def each_row(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield rows that may be too many to hold; inside `reading` or `writing`."""
         with self._errors_named(self._wait_s), self._connection() as connection:
-            with connection.pipeline():
-                self._send(connection)
+            self._begun(connection)
+            self._send(connection)
             if self._open is None:
                 yield from connection.execute(_ours(sql), values)
                 return

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from priory.decision import Costs
 from priory.filter import Options
-from priory.journal import JournalError
+from priory.journal import JournalAwayError, JournalError
 from priory.memory import open_journal_to_read
 from priory.server.counted import READY
 from priory.server.options import Serving
@@ -40,6 +40,8 @@ class Daemon:
             return "no worker is ready; the log of the daemon says why"
         try:
             self.learned()
+        except JournalAwayError:
+            return ""  # mail is checked with what is counted here; that the journal is away, the metrics say
         except JournalError as error:
             return str(error)
         return ""
