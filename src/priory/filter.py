@@ -417,8 +417,7 @@ class Filter:
         """
         if not is_person(user):
             raise ValueError("a user has a name: lessons under none are forgotten by selection")
-        self._keeping.drop_user(user)
-        yield from self._memory.delete_user(user, group)
+        yield from self._keeping.delete_user(user, group)
 
     def relearn(self, digest: bytes, label: str, user: str = "") -> Learned | None:
         """Turn a lesson of a person round without the message, durably and exactly; None if there is none.

@@ -4,6 +4,7 @@ The counts stay those of the journal: what is kept counts when it is handed over
 what the journal has, fails until it can be reached: to forget by digest or a selection, to relearn, to merge.
 """
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -49,6 +50,12 @@ class Keeping:
             self._keep([Kept(letter, digest, None, b"", user, "", "", now)], error)
             return KEPT
 
+    def delete_user(self, user: str, group: int) -> Iterator[int]:
+        """Delete all that there is of a user, also of what is kept; yield how many lessons are gone, group by group."""
+        if self._outbox:
+            self._outbox.drop_user(user)
+        yield from self._memory.delete_user(user, group)
+
     def deliver(self) -> int:
         """Hand what was kept to the journal; return how many lessons and wishes that were."""
         outbox, n = self._outbox, 0
@@ -61,12 +68,6 @@ class Keeping:
             self._take_in(acts)
             outbox.drop(last)
             n += len(acts)
-
-    def drop_user(self, user: str) -> None:
-        """Let go of all that a user said and the journal has not heard."""
-        outbox = self._outbox
-        if outbox is not None:
-            outbox.drop_user(user)
 
     def _take_in(self, acts: list[Kept]) -> None:
         """Have the journal take in acts, each by its time: so those of a user may come together, which is quicker."""
