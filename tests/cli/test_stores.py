@@ -9,7 +9,7 @@ import pytest
 import real_postgres
 from command import priory
 from priory.features import VERSION
-from priory.journal import open_file_to_read
+from priory.journal import Store, open_file_to_read, open_store
 
 
 def said(done: object) -> str:
@@ -57,6 +57,14 @@ def test_a_journal_moves_to_a_server_and_back_as_it_is(database: str, home: Path
     again = priory("move", home, database, home=tmp_path)
     assert again.returncode == 1
     assert "is not empty: copy into a store that has no lessons, or use priory merge." in said(again)
+
+
+def test_the_tables_have_the_sizes_that_are_set(database: str, tmp_path: Path) -> None:
+    (tmp_path / "priory.toml").write_text(f'[table]\nbits = 17\npersonal_bits = 18\n[store]\nurl = "{database}"\n')
+    assert priory("store", "prepare", home=tmp_path).returncode == 0
+    journal = open_store(Store(database), VERSION)
+    assert (journal.bits, journal.personal_bits) == (17, 18)
+    journal.close()
 
 
 @pytest.mark.parametrize("command", [("store", "prepare"), ("store", "show")])

@@ -19,6 +19,7 @@ from priory.filter import Filter, Options
 from priory.journal import JournalAwayError, JournalError, Rank, Store, open_store, prepare_store
 from priory.journal import view as view_module
 from priory.journal.postgres import schema
+from priory.journal.postgres.errors import not_connected
 from priory.memory import Taught
 from priory.message import parse
 
@@ -194,6 +195,15 @@ def test_who_writes_is_told_when_the_server_went_and_goes_on_when_it_is_back(
 
 
 WRONG = {
+    "no password": ("priory@", "{db}", "no password supplied. Give a password, in the address, in PGPASSWORD or in"),
+    "at in password": ("priory:wr@ng@", "{db}", "is no address of a database. Write postgresql://account@host/data"),
+    "slash in password": ("priory:wr/ng@", "{db}", "is no address of a database. Write postgresql://account@host/data"),
+    "percent in password": (
+        "priory:wr%ng@",
+        "{db}",
+        "is no address of a database. Write postgresql://account@host/data",
+    ),
+    "certificate": ("priory:wrong@", "{db}?sslmode=verify-full", "Check sslmode in the address and the certificates."),
     "password": ("priory:wrong@", "{db}", "does not let us in: password authentication failed for user"),
     "database": ("priory:{secret}@", "nowhere", 'does not let us in: database "nowhere" does not exist. Make it with'),
     "tables": ("priory:{secret}@", "template1", "has no tables of Priory's: make them with priory store prepare."),
@@ -213,7 +223,31 @@ def test_what_is_wrong_at_the_start_is_said_with_the_remedy(
     assert said in str(caught.value)
     assert not isinstance(caught.value, JournalAwayError)
     assert real_postgres.PASSWORD not in str(caught.value)
-    assert "wrong@" not in str(caught.value)
+    assert not any(part in str(caught.value) for part in ("wrong@", "wr@", "wr/", "wr%", "ng@"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the database system is shutting down",
+        "the database system is starting up",
+        "the database system is in recovery mode",
+        'too many connections for role "priory"',
+        'too many connections for database "priory"',
+        "SSL SYSCALL error: EOF detected",
+    ],
+)
+def test_a_server_that_will_let_us_in_later_is_away(said: str) -> None:
+    error = not_connected(psycopg.OperationalError(f"connection failed: FATAL:  {said}"), "db")
+    assert isinstance(error, JournalAwayError)
+
+
+def test_a_database_that_is_full_is_away(postgres: real_postgres.Postgres, database: str) -> None:
+    name = database.rpartition("/")[2]
+    prepare_store(Store(database), VERSION, 12, 12)
+    postgres.run(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+    with pytest.raises(JournalAwayError, match="is not currently accepting connections"):
+        open_store(Store(database), VERSION)
 
 
 def test_nobody_there_is_said_to_be_away() -> None:
@@ -264,7 +298,7 @@ def test_an_account_without_rights_is_told_so(database: str, mail: list[Drawn], 
     guest = Store(f"postgresql://guest:guest@{database.rpartition('@')[2]}")
     with Filter.open(tmp_path, Options(spec=Spec(bits=12), store=guest)) as filter_:
         assert filter_.check(mail[0].raw).reason
-        with pytest.raises(JournalError, match=r"permission denied for table journal\. Let its owner GRANT"):
+        with pytest.raises(JournalError, match=r"denied for table journal\. Let the owner of the tables GRANT"):
             filter_.learn(mail[0].raw, "ham")
 
 

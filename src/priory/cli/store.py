@@ -88,11 +88,10 @@ def _in_words(found: dict[str, object]) -> str:
             f"lessons     {', '.join(f'{n:,} {label}' for label, n in lessons.items()) or 'none'}",
             f"changes     {found['changes']:,}, a shared snapshot at {found['snapshot']:,}",
             f"bytes       {found['bytes']:,}",
-            "taught by",
-            *taught,
+            *(["taught by", *taught] if taught else []),
         ]
     )
 
 
 def _day(time: object) -> str:
-    return datetime.fromtimestamp(float(str(time)), UTC).strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(float(str(time)), UTC).astimezone().strftime("%Y-%m-%d %H:%M")

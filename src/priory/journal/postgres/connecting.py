@@ -6,6 +6,7 @@ either side gives up a connection on which nothing comes any more; who waits for
 
 import logging
 import os
+import re
 import select
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from priory.journal.address import Store
-from priory.journal.postgres.errors import not_connected
+from priory.journal.postgres.errors import not_an_address, not_connected
 from priory.journal.postgres.zeros import keep_zeros
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what fails is raised, and told by who catches it
@@ -67,6 +68,11 @@ def connect(store: Store) -> Connection:
     """Make a connection, each statement of which is a transaction unless one was begun."""
     try:
         given = conninfo_to_dict(store.url)
+    except psycopg.Error as error:
+        raise not_an_address(store.name, error) from None
+    if store.is_torn or not re.fullmatch("[0-9,]*", str(given.get("port", ""))):
+        raise not_an_address(store.name)
+    try:
         connection = Connection.connect(make_conninfo(**{**_OURS, **given}), autocommit=True)
         keep_zeros(connection)
         connection.execute(_SET, [part for setting in _SETTINGS.items() for part in setting])

@@ -1,5 +1,6 @@
 """What PostgreSQL says is wrong, in our words: which database, what is wrong with it, what to do."""
 
+import re
 from typing import Final
 
 import psycopg
@@ -7,15 +8,18 @@ from psycopg import errors
 
 from priory.journal.lesson import JournalAwayError, JournalBusyError, JournalError
 
-#: What a server says that was reached, and whom it does not let in; of these psycopg has no code.
+#: What is said where a server was reached that will not let us in later either; of these psycopg has no code. A server
+#: that starts, stops, recovers or has no connection left is away.
 _REFUSED: Final = {
-    "password authentication failed": "Give the right password, in the address, in PGPASSWORD or in ~/.pgpass.",
+    "authentication failed": "Give the right password, in the address, in PGPASSWORD or in ~/.pgpass.",
     "no password supplied": "Give a password, in the address, in PGPASSWORD or in ~/.pgpass.",
-    "role ": "Name an account that the server has.",
-    "database ": "Make it with createdb, or name another.",
-    "pg_hba.conf": "Let this machine in, in the server's pg_hba.conf.",
-    "SSL": "Check sslmode in the address and the certificates.",
+    'role ".*" (does not exist|is not permitted)': "Name an account that the server has, and that may log in.",
+    'database ".*" does not exist': "Make it with createdb, or name another.",
+    "permission denied for database": "Let its owner GRANT this account CONNECT.",
+    r"pg_hba\.conf": "Let this machine in, in the server's pg_hba.conf.",
+    "support SSL|certificate|SSL error: (?!unexpected eof)": "Check sslmode in the address and the certificates.",
 }
+_HINT: Final = re.compile(r"\s*Is the server running [^?]*\?")  # our remedy says the same
 _WRONG: Final[tuple[tuple[tuple[type[psycopg.Error], ...], str], ...]] = (
     (
         (errors.ReadOnlySqlTransaction,),
@@ -23,7 +27,7 @@ _WRONG: Final[tuple[tuple[tuple[type[psycopg.Error], ...], str], ...]] = (
     ),
     (
         (errors.InsufficientPrivilege,),
-        "{name}: {said}. Let its owner GRANT this account the use of the schema priory.",
+        "{name}: {said}. Let the owner of the tables GRANT it to this account, or do this as the owner.",
     ),
     (
         (errors.UndefinedTable, errors.InvalidSchemaName),
@@ -38,15 +42,21 @@ _MISTAKES: Final = (psycopg.ProgrammingError, psycopg.IntegrityError, psycopg.Da
 
 def not_connected(error: psycopg.Error, name: str) -> JournalError:
     """Return our error for a connection that could not be made."""
-    said = _plain(str(error))
-    if "FATAL" in said or "SSL" in said:
-        said = said.rpartition("FATAL:")[2].strip()
-        for mark, remedy in _REFUSED.items():
-            if mark in said and "starting up" not in said:
-                return JournalError(f"{name} does not let us in: {said}. {remedy}")
-    if isinstance(error, psycopg.ProgrammingError):
-        return JournalError(f"{name} is no address of a database: {said}. Write postgresql://account@host/database.")
+    said = _plain(_HINT.sub("", str(error)))
+    for mark, remedy in _REFUSED.items():
+        if re.search(mark, said):
+            return JournalError(f"{name} does not let us in: {said.rpartition('FATAL:')[2].strip()}. {remedy}")
     return JournalAwayError(f"{name} cannot be reached: {said}. Check that the server runs, and the way to it.")
+
+
+def not_an_address(name: str, error: psycopg.Error | None = None) -> JournalError:
+    """Return our error for an address that has no such form; what is wrong in it may be a part of a password."""
+    said = _plain(str(error))
+    why = f": {said}" if said.startswith("invalid URI query parameter") else ""
+    return JournalError(
+        f"{name} is no address of a database{why}. Write postgresql://account@host/database; in a password "
+        "@ is written %40, / %2F, % %25 and a space %20, or give it in PGPASSWORD or in ~/.pgpass."
+    )
 
 
 def named(error: psycopg.Error, name: str, wait_s: float = 0.0) -> Exception:
