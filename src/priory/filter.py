@@ -30,7 +30,7 @@ from priory.keeping import Keeping
 from priory.memory import Learned, Memory, Taught, open_journal
 from priory.message import Message, letter, parse
 from priory.scoring import Score, no_evidence, scores
-from priory.verdict import Claim, Evidence, Kind, Verdict
+from priory.verdict import AWAY, Claim, Evidence, Kind, Verdict
 
 if TYPE_CHECKING:
     from priory.explanation import Explanation
@@ -567,7 +567,7 @@ class Filter:
         if not missing:
             return ""
         if self.trouble is not None:
-            return "the journal cannot be reached, and this machine has too few counts of its own"
+            return AWAY
         return f"no {' and no '.join(missing)} has been learned yet"
 
     def _missing(self) -> list[str]:

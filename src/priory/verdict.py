@@ -13,6 +13,9 @@ from typing import Any, Final, NamedTuple
 
 HEADER_PREFIX: Final = "X-Priory-"
 MOST_EVIDENCE: Final = 20  #: that programs are told where they do not ask why
+AWAY: Final = (
+    "the journal cannot be reached, and this machine has too few counts of its own"  #: a reason to say nothing
+)
 
 
 class Place(NamedTuple):
@@ -245,6 +248,11 @@ def probability(log_odds: float) -> float:
     (0.5, 0.0, 1.0)
     """
     return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+
+
+def remedy(reason: str) -> str:
+    """Return what to do so that something can be said, where for this reason nothing can."""
+    return "priory store show says why" if reason == AWAY else "teach it with: priory learn LABEL PATH…"
 
 
 def digits(p: float) -> str:

@@ -2,12 +2,15 @@
 
 import base64
 import json
+import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from command import priory
+from priory.cli.app import COMMANDS
 from priory.features import Spec, unpacked
 from priory.filter import Filter, prepare
 
@@ -60,10 +63,26 @@ def test_a_user_is_exported(shared: Path, tmp_path: Path):
     assert (first["user"], first["label"], first["source"], first["shared"]) == ("ann", "spam", "daily", True)
     assert first["digest"] == read.digest.hex()
     assert unpacked(base64.b64decode(first["features"]), 22).buckets == read.features.buckets
-    nobody = priory("user", "export", "eve", home=shared)
+    assert (tmp_path / "ann.jsonl").stat().st_mode & 0o777 == 0o600
+    nobody = priory("user", "export", "eve", "--to", tmp_path / "ann.jsonl", home=shared)
+    assert (tmp_path / "ann.jsonl").read_text().splitlines() == lines
     assert (nobody.returncode, b"eve has no lessons in" in nobody.stderr) == (1, True)
     unwritable = priory("user", "export", "ann", "--to", tmp_path / "no" / "such", home=shared)
     assert b"cannot be written: No such file" in unwritable.stderr
+
+
+def test_a_name_that_is_no_text_is_named_as_by_the_daemon(home: Path, tmp_path: Path):
+    copy = Path(shutil.copytree(home, tmp_path / "home"))
+    name = os.fsdecode(b"\xffann")
+    assert priory("learn", "spam", "--user", name, "-", home=copy, stdin=LIST % (0, 0)).returncode == 0
+    assert priory("user", "list", home=copy).stdout == b"\\xffann: 1 spam\n"
+    assert b"1 of 1 lessons" in priory("lessons", "--user", name, home=copy).stdout
+    assert priory("user", "delete", name, "--yes", home=copy).stdout.startswith(b"deleted 1 lessons of ")
+
+
+def test_help_names_all_commands(tmp_path: Path):
+    said = priory("--help", home=tmp_path).stdout.decode()
+    assert all(re.search(rf"^\W+{name} ", said, re.MULTILINE) for name in COMMANDS)
 
 
 def test_a_user_is_deleted_if_that_is_meant(shared: Path):

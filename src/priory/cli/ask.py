@@ -25,7 +25,7 @@ from priory.cli.options import (
     shown,
 )
 from priory.cli.thin import line
-from priory.verdict import MOST_EVIDENCE, Verdict, digits, printable
+from priory.verdict import MOST_EVIDENCE, Verdict, digits, printable, remedy
 
 if TYPE_CHECKING:
     from priory.corpus import Labelled
@@ -72,7 +72,7 @@ def check(
     if not n_messages:
         raise Problem(f"no messages in {shown(paths)}")
     if reason and not as_json:
-        sys.stderr.write(f"priory: {reason} in {home}; teach it with: priory learn LABEL PATH…\n")
+        sys.stderr.write(f"priory: {reason} in {home}; {remedy(reason)}\n")
 
 
 def _line(verdict: Verdict, message: "Labelled") -> str:

@@ -32,8 +32,17 @@ Config = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.")]
-ForUser = Annotated[str, typer.Option("--user", help="Whose mail it is: what they have taught counts, too.")]
+
+
+def user_named(text: str | None) -> str | None:
+    """Return the name of a user that can be written down: bytes that are no text are named as the daemon names them."""
+    return None if text is None else os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
+User = Annotated[str, typer.Option(help="Whose lesson it is; a message is learned once per user.", callback=user_named)]
+ForUser = Annotated[
+    str, typer.Option("--user", help="Whose mail it is: what they have taught counts, too.", callback=user_named)
+]
 Jobs = Annotated[int, typer.Option(min=1, help="How many processes read mail; the result is the same.")]
 InCluster = Annotated[
     str | None,

@@ -12,6 +12,7 @@ from priory.cli.mail import is_on_server, junk_on_server, n_messages, read_mail,
 from priory.cli.options import HOME, ForUser, Home, Jobs, Json, Paths, Problem, problems, read_options, require, shown
 from priory.cli.progress import bar
 from priory.cli.scanned import Folder, gathered, told_of
+from priory.verdict import remedy
 
 
 def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -54,7 +55,7 @@ def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
         ):
             for each in told:
                 if each.n_messages and each.reason:
-                    raise Problem(f"{each.reason} in {home}; teach it with: priory learn LABEL PATH…")
+                    raise Problem(f"{each.reason} in {home}; {remedy(each.reason)}")
                 for line in each.text.splitlines(keepends=True):
                     if as_json:
                         sys.stdout.write(line)

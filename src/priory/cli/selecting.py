@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import Problem, problems
+from priory.cli.options import Problem, problems, user_named
 
 if TYPE_CHECKING:
     from priory.filter import Filter
@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 Label = Annotated[str | None, typer.Option(help="Lessons that say this.", show_default=False)]
 Whose = Annotated[
-    str | None, typer.Option("--user", help="Lessons of this user; '' is nobody in particular.", show_default=False)
+    str | None,
+    typer.Option(
+        "--user",
+        help="Lessons of this user; '' is nobody in particular.",
+        callback=user_named,
+        show_default=False,
+    ),
 ]
 Source = Annotated[str | None, typer.Option(help="Messages that lay there: how the source begins.", show_default=False)]
 Sender = Annotated[str | None, typer.Option(help="Messages from this domain.", show_default=False)]

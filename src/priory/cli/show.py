@@ -13,7 +13,7 @@ from rich.text import Text
 from priory.autolearn import is_ready
 from priory.explanation import added_up
 from priory.points import is_unwanted
-from priory.verdict import digits, in_words, printable, steps
+from priory.verdict import digits, in_words, printable, remedy, steps
 
 if TYPE_CHECKING:
     from priory.autolearn import Autolearn
@@ -39,7 +39,7 @@ def show(explanation: "Explanation", console: Console | None = None) -> None:
     verdict = explanation.verdict
     console.print(_headline(verdict))
     if verdict.reason:
-        console.print(Text(f"{verdict.reason}; teach it with: priory learn LABEL PATH…"))
+        console.print(Text(f"{verdict.reason}; {remedy(verdict.reason)}"))
         return
     console.print(_costs(verdict))
     if verdict.user:

@@ -186,10 +186,10 @@ def _summary(done: dict[str, int], stopped: bool, seconds: float, home: Path) ->
     parts = [f"learned {done['learned']:,}"]
     parts += [f"turned round {done['relearned']:,}"] if done["relearned"] else []
     parts += [f"known already {done['known']:,}"] if done["known"] else []
-    parts += [f"kept {kept:,} until the journal can be reached"] if kept else []
     parts += [f"passed over {done['not mail']:,} that are no mail"] if done["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
-    return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}"
+    later = f"; kept {kept:,} until the journal can be reached" if kept else ""
+    return f"{'stopped; ' if stopped else ''}{', '.join(parts)} in {home}{speed}{later}"
 
 
 def rebuild(home: Home = HOME) -> None:

@@ -1,13 +1,15 @@
 """`priory user`: who has taught the filter, what of it is theirs, and how all of that goes."""
 
 import json
+import os
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, opened
+from priory.cli.options import HOME, Home, Json, Problem, opened, user_named
 from priory.cli.progress import bar
 from priory.verdict import printable
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from priory.filter import Filter
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
+app = typer.Typer(name="user", no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 
 
 @app.callback()
@@ -33,7 +35,9 @@ def user() -> None:
     """
 
 
-_Name = Annotated[str, typer.Argument(metavar="USER", help="Under which name the lessons were taught.")]
+_Name = Annotated[
+    str, typer.Argument(metavar="USER", help="Under which name the lessons were taught.", callback=user_named)
+]
 
 
 @app.command("list")
@@ -68,25 +72,32 @@ def export(
     """Write down all lessons of a user, one JSON object per line: everything that the journal has of them.
 
     No word of the mail can be read in `features`, which are packed numbers in base64; nor does the journal have one.
+    A new file is for its owner alone.
 
     **Example**
 
     `priory user export ann --to ann.jsonl`
     """
     with opened(home) as filter_:
-        lines = filter_.exported(user)
+        lessons = iter(filter_.exported(user))
+        first = next(lessons, None)
+        if first is None:
+            raise Problem(f"{printable(user)} has no lessons in {home}; priory user list says who has")
+        every = chain([first], lessons)
         try:
             if to is None:
-                n = _write(sys.stdout, lines)
+                n = _write(sys.stdout, every)
             else:
-                with to.open("w", encoding="utf-8") as file:
-                    n = _write(file, lines)
+                with open(to, "w", encoding="utf-8", opener=_for_its_owner) as file:
+                    n = _write(file, every)
         except OSError as error:
             raise Problem(f"{to or 'standard output'} cannot be written: {error.strerror}") from None
     if to is not None:
         print(f"{n:,} lessons of {printable(user)} written to {to}")  # noqa: T201
-    if not n:
-        raise Problem(f"{printable(user)} has no lessons in {home}; priory user list says who has")
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _write(file: TextIO, lessons: "Iterable[dict[str, Any]]") -> int:
