@@ -38,6 +38,10 @@ def test_output_that_cannot_be_written_is_one_line(home: Path):
         (("learn", "spam"), "learn needs a label and at least one path"),
         (("learn", "spam", "/no/such/mail"), "/no/such/mail"),
         (("check", "/no/such/mail"), "/no/such/mail"),
+        (
+            ("merge", "postgresql://ann:secret@db.example/mail"),
+            "merge takes homes: copy the journal into one first with priory move postgresql://ann@db.example/mail HOME",
+        ),
         (("merge", "/no/such/home"), "/no/such/home is no home of a filter: there is no journal.sqlite"),
         (("explain", "-", "--html", "/no/such/folder/x.html"), "/no/such/folder/x.html cannot be written"),
     ],

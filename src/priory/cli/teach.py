@@ -207,7 +207,7 @@ def rebuild(home: Home = HOME) -> None:
 
 
 def merge(
-    others: Annotated[list[Path], typer.Argument(metavar="HOME…", help="Other homes, or their journal.sqlite.")],
+    others: Annotated[list[str], typer.Argument(metavar="HOME…", help="Other homes, or their journal.sqlite.")],
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
@@ -222,20 +222,27 @@ def merge(
     done: Counter[str] = Counter()
     with opened(home, make=True) as filter_:
         for other in others:
-            done.update(_merge(filter_, other.expanduser()))
+            done.update(_merge(filter_, other))
     if as_json:
         print(json.dumps(dict(done)))  # noqa: T201
     else:
         print(f"added {done['added']:,}, turned round {done['relabelled']:,}, known already {done['known']:,}")  # noqa: T201
 
 
-def _merge(filter_: "Filter", other: Path) -> dict[str, int]:
+def _merge(filter_: "Filter", other: str) -> dict[str, int]:
+    from priory.config.storing import is_address  # noqa: PLC0415
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import open_file_to_read  # noqa: PLC0415
+    from priory.journal import Store, open_file_to_read  # noqa: PLC0415
 
-    path = other / "journal.sqlite" if other.is_dir() else other
+    if is_address(other):
+        name = Store(other).name
+        raise Problem(
+            f"merge takes homes: copy the journal into one first with priory move {name} HOME, and merge that"
+        )
+    place = Path(other).expanduser()
+    path = place / "journal.sqlite" if place.is_dir() else place
     if not path.is_file():
-        raise Problem(f"{other} is no home of a filter: there is no journal.sqlite")
+        raise Problem(f"{place} is no home of a filter: there is no journal.sqlite")
     with problems():
         journal = open_file_to_read(path, VERSION)
         try:
