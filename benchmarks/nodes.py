@@ -34,8 +34,9 @@ def learn(url: str, home: str, rate: float) -> None:
     import select
 
     from priory.demo import draw
-    from priory.filter import Filter, Options
+    from priory.filter import Filter
     from priory.journal import Store
+    from priory.options import Options
 
     mail = list(draw(MESSAGES, seed=5))
     is_learning, n, due = False, 0, 0.0
@@ -101,8 +102,9 @@ class Checking:
 
     def __init__(self, url: str, home: Path) -> None:
         from priory.demo import draw
-        from priory.filter import Filter, Options
+        from priory.filter import Filter
         from priory.journal import Store
+        from priory.options import Options
 
         self._mail = [drawn.raw for drawn in draw(1_000, seed=6)]
         self._filter = Filter.open(home, Options(store=Store(url, "checker")))
@@ -140,7 +142,8 @@ def lags(acknowledged: Path, seen: list[tuple[int, float]]) -> list[float]:
 def measured(url: str, folder: Path, turns: int, rate: float) -> dict[str, float]:
     """Return the figures."""
     from priory.features import VERSION, Spec
-    from priory.journal import Store, prepare_store
+    from priory.journal import Store
+    from priory.journal.store import prepare_store
 
     prepare_store(Store(url), VERSION, Spec().bits)
     beside: list[tuple[float, float]] = []

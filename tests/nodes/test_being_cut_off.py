@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from priory.demo import draw
-from priory.filter import Filter, Options
-from priory.journal import JournalAwayError, JournalError, Outbox, Selection, Store
+from priory.filter import Filter
+from priory.journal import JournalAwayError, JournalError, Selection, Store
+from priory.journal.outbox import Outbox
 from priory.keeping import KEPT
 from priory.message import parse
+from priory.options import Options
 from real_daemon import wait_until
 from real_postgres import Postgres, Proxy, proxy
 
