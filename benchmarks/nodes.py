@@ -1,13 +1,13 @@
 """How soon a node knows what another has learned, and what that costs it: on a PostgreSQL of its own, or on yours.
 
-    python benchmarks/nodes.py                          # starts a server in a folder of its own
-    python benchmarks/nodes.py --store postgresql://…   # uses an empty database of a server that is there
+    python benchmarks/nodes.py                                     # starts a server in a folder of its own
+    python benchmarks/nodes.py --store postgresql://… --elsewhere postgresql://…   # two empty databases that are there
 
 A process learns 200 messages a second, durably: those together that came while the ones before were written. This one
-checks mail all the while, as a worker of the daemon does, in turns beside the learner and alone. Lag is the time from
-when a lesson was acknowledged there to when a check counts it here. The last figure is the ratio of messages per second
-of this process's own time on the processor, its following included: it does not depend on how many cores there are for
-the learner and the server.
+checks mail all the while, as a worker of the daemon does. In turns the learner learns in the journal that this node
+follows, and in one that has nothing to do with it: so the processor and the server have the same work either way, and
+the ratio of the speeds is what following costs. Lag is the time from when a lesson was acknowledged there to when a
+check counts it here.
 """
 
 import argparse
@@ -19,18 +19,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+HERE, ELSEWHERE = "here", "elsewhere"  #: the journal that the node follows, and another
 RATE = 200.0  #: lessons a second
 TURN_S = 3.0
 WARM_S = 1.0  #: before each turn, of which nothing is counted
 MESSAGES = 2_000
 
 
-def learn(url: str, home: str, rate: float) -> None:
-    """Learn at a rate whenever told to, until the end of standard input; say when each lesson was acknowledged."""
+def learn(url: str, elsewhere: str, home: str, rate: float) -> None:
+    """Learn at a rate here or elsewhere, as told, to the end of input; say when each lesson was acknowledged here."""
     import select
 
     from priory.demo import draw
@@ -39,50 +40,52 @@ def learn(url: str, home: str, rate: float) -> None:
     from priory.options import Options
 
     mail = list(draw(MESSAGES, seed=5))
-    is_learning, n, due = False, 0, 0.0
-    with Filter.open(Path(home), Options(store=Store(url, "learner"))) as filter_:
-        for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[: MESSAGES // 2]):
-            pass
-        read = [filter_.prepare(drawn.raw) for drawn in mail]
+    with ExitStack() as stack:
+        filters = [
+            stack.enter_context(Filter.open(Path(home) / name, Options(store=Store(address, "learner"))))
+            for name, address in ((HERE, url), (ELSEWHERE, elsewhere))
+        ]
+        for filter_ in filters:
+            for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[: MESSAGES // 2]):
+                pass
+        read = [(filters[0].prepare(drawn.raw), drawn.label) for drawn in mail]
         print(json.dumps("ready"), flush=True)
+        filter_, n, due = filters[1], 0, time.monotonic()
         while True:
-            wait_s = max(due - time.monotonic(), 0.0) if is_learning else None
-            if select.select([sys.stdin], [], [], wait_s)[0]:
+            if select.select([sys.stdin], [], [], max(due - time.monotonic(), 0.0))[0]:
                 line = sys.stdin.readline()
                 if not line:
                     return
-                is_learning, due = line == "learn\n", time.monotonic()
+                filter_ = filters[(HERE, ELSEWHERE).index(line.strip())]
                 continue
             n_due = max(round((time.monotonic() - due) * rate), 1)
-            numbers = range(n, n + n_due)
-            lessons = [
-                (read[i % MESSAGES]._replace(digest=i.to_bytes(32)), mail[i % MESSAGES].label, "") for i in numbers
-            ]
-            for _ in filter_.learn_many(lessons):
+            some = [(i, *read[i % MESSAGES]) for i in range(n, n + n_due)]
+            for _ in filter_.learn_many((each._replace(digest=i.to_bytes(32)), label, "") for i, each, label in some):
                 now, last = time.monotonic(), filter_.change
-            for i in range(n_due):
-                print(json.dumps([now, last - n_due + 1 + i]), flush=True)
+            if filter_ is filters[0]:
+                for change in range(last - n_due + 1, last + 1):
+                    print(json.dumps([now, change]), flush=True)
             n += n_due
             due += n_due / rate
 
 
 @contextmanager
-def server(url: str | None) -> Iterator[str]:
-    """Give the address of an empty database: the one named, or one of a server that is started and ended here."""
-    if url is not None:
-        yield url
+def server(named: tuple[str, str] | None) -> Iterator[tuple[str, str]]:
+    """Give the addresses of two empty databases: those named, or of a server that is started and ended here."""
+    if named is not None:
+        yield named
         return
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from real_postgres import postgres
 
-    with postgres(settings=()) as started, started.database() as name:  # it waits for the disk, as servers do
-        yield started.url(name)
+    with postgres(settings=()) as started, started.database() as here, started.database() as elsewhere:
+        yield started.url(here), started.url(elsewhere)  # it waits for the disk, as servers do
 
 
 @contextmanager
-def learner(url: str, home: Path, rate: float, acknowledged: Path) -> Iterator[IO[str]]:
+def learner(urls: tuple[str, str], home: Path, rate: float, acknowledged: Path) -> Iterator[IO[str]]:
     """Run the process that learns; give what it is told through."""
-    command = [sys.executable, __file__, "--learn", url, str(home), "--rate", str(rate)]
+    command = [sys.executable, __file__, "--learn", *urls, str(home), "--rate", str(rate)]
     with (
         acknowledged.open("w") as out,
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, text=True) as process,
@@ -139,56 +142,59 @@ def lags(acknowledged: Path, seen: list[tuple[int, float]]) -> list[float]:
     return found
 
 
-def measured(url: str, folder: Path, turns: int, rate: float) -> dict[str, float]:
+def measured(urls: tuple[str, str], folder: Path, turns: int, rate: float) -> dict[str, float]:
     """Return the figures."""
     from priory.features import VERSION, Spec
     from priory.journal import Store
     from priory.journal.store import prepare_store
 
-    prepare_store(Store(url), VERSION, Spec().bits)
-    beside: list[tuple[float, float]] = []
-    alone: list[tuple[float, float]] = []
-    checking = Checking(url, folder / "checker")
+    for url in urls:
+        prepare_store(Store(url), VERSION, Spec().bits)
+    following: list[tuple[float, float]] = []
+    unaffected: list[tuple[float, float]] = []
+    checking = Checking(urls[0], folder / "checker")
     try:
-        with learner(url, folder / "learner", rate, folder / "acknowledged") as told:
+        with learner(urls, folder / "learner", rate, folder / "acknowledged") as told:
             for _ in range(turns):
-                for order, speeds in (("learn\n", beside), ("rest\n", alone)):
-                    told.write(order)
+                for order, speeds in ((HERE, following), (ELSEWHERE, unaffected)):
+                    told.write(f"{order}\n")
                     told.flush()
                     checking.check(WARM_S)
                     speeds.append(checking.check(TURN_S))
     finally:
         checking.close()
     found = sorted(lags(folder / "acknowledged", checking.seen))
-    pairs = list(zip(beside, alone, strict=True))
+    pairs = list(zip(following, unaffected, strict=True))
     return {
         "lessons": len(found),
         "lessons/s": len(found) / (turns * (TURN_S + WARM_S)),
         "lag p50 ms": 1e3 * statistics.median(found),
         "lag p99 ms": 1e3 * found[int(0.99 * len(found))],
         "lag most ms": 1e3 * found[-1],
-        "checks/s alone": statistics.median(speed for speed, _ in alone),
-        "checks/s beside": statistics.median(speed for speed, _ in beside),
-        "beside/alone": statistics.median(one[0] / other[0] for one, other in pairs),
-        "same, processor": statistics.median(one[1] / other[1] for one, other in pairs),
+        "checks/s, not affected": statistics.median(speed for speed, _ in unaffected),
+        "checks/s, following": statistics.median(speed for speed, _ in following),
+        "ratio": statistics.median(one[0] / other[0] for one, other in pairs),
+        "ratio, per processor second": statistics.median(one[1] / other[1] for one, other in pairs),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", help="the address of an empty database")
+    parser.add_argument("--elsewhere", help="the address of another")
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--learn", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--learn", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.learn:
         learn(*asked.learn, asked.rate)
         return
-    with server(asked.store) as url, tempfile.TemporaryDirectory() as folder:
-        figures = measured(url, Path(folder), asked.turns, asked.rate)
+    named = (asked.store, asked.elsewhere) if asked.store else None
+    with server(named) as urls, tempfile.TemporaryDirectory() as folder:
+        figures = measured(urls, Path(folder), asked.turns, asked.rate)
     for name, figure in figures.items():
-        print(f"{name:16} {figure:10.2f}")
+        print(f"{name:28} {figure:10.2f}")
     if asked.json:
         asked.json.write_text(json.dumps(figures))
 

@@ -61,7 +61,7 @@ class Filter:
         """Who has taught under a name."""
         from priory.users import Users  # noqa: PLC0415 - a quick start where nobody asks who
 
-        return Users(self.journal, self._teaching.forgetting)
+        return Users(self.journal, self._teaching.keeping)
 
     @cached_property
     def ageing(self) -> Ageing:
@@ -125,7 +125,7 @@ class Filter:
 
     def deliver(self) -> int:
         """Hand what was kept while the journal could not be reached to it; return how many lessons and wishes."""
-        return self._teaching.deliver()
+        return self._teaching.keeping.deliver()
 
     def save_if_due(self) -> None:
         """Leave a snapshot of the counts, if many changes came since the last."""

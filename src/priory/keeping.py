@@ -4,6 +4,7 @@ The counts stay those of the journal: what is kept counts when it is handed over
 what the journal has, fails until it can be reached: to forget by digest or a selection, to relearn, to merge.
 """
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -52,6 +53,12 @@ class Keeping:
             now = self._memory.journal.now()
             self._keep([Kept(letter, digest, None, b"", user, "", "", now)], error)
             return KEPT
+
+    def delete_user(self, user: str, group: int) -> Iterator[int]:
+        """Delete all that there is of a user, also of what is kept; yield how many lessons are gone, group by group."""
+        if self._outbox:
+            self._outbox.drop_user(user)
+        yield from self._forgetting.delete_user(user, group)
 
     def deliver(self) -> int:
         """Hand what was kept to the journal; return how many lessons and wishes that were."""

@@ -26,8 +26,7 @@ class Teaching:
         self._automatic = Automatic(memory, options.autolearn)
         self._learning = Learning(memory, self._automatic, options.model)
         self.forgetting = Forgetting(memory, self._automatic)
-        self._keeping = Keeping(memory, self._learning, self.forgetting, home if options.store else None)
-        self.deliver = self._keeping.deliver
+        self.keeping = Keeping(memory, self._learning, self.forgetting, home if options.store else None)
 
     def learn_many(
         self, lessons: Iterable[tuple[bytes | Prepared, str, str]], user: str, group: int, *, named: bool
@@ -35,7 +34,7 @@ class Teaching:
         """Learn (message, label, source) after (message, label, source); yield what is durable, group by group."""
         taught = self._taught(lessons, named=named)
         while ready := list(islice(taught, group)):
-            yield self._keeping.learn(ready, user)
+            yield self.keeping.learn(ready, user)
 
     def autolearn(self, message: bytes | Prepared, label: str) -> str:
         """Learn a message as no person has said it; return what came of it."""
@@ -50,7 +49,7 @@ class Teaching:
     def forget(self, raw: bytes, user: str) -> str | None:
         """Take back what was taught of a message; return its label, None if there was none, KEPT if that is kept."""
         message = parse(raw)
-        return self._keeping.forget(message.digest, user, letter(message))
+        return self.keeping.forget(message.digest, user, letter(message))
 
     def _taught(self, lessons: Iterable[tuple[bytes | Prepared, str, str]], *, named: bool) -> Iterator[Taught]:
         """Yield what can be known of lessons before it is their turn to be learned."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from priory.journal import Journal, is_person
-from priory.memory.forgetting import Forgetting
+from priory.keeping import Keeping
 
 if TYPE_CHECKING:
     from priory.journal.persons import User
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class Users:
     """The users of a filter."""
 
-    def __init__(self, journal: Journal, forgetting: Forgetting) -> None:
+    def __init__(self, journal: Journal, keeping: Keeping) -> None:
         self._journal = journal
-        self._forgetting = forgetting
+        self._keeping = keeping
 
     def every(self) -> "list[User]":
         """Return all who have taught under a name, with how many lessons each has."""
@@ -44,4 +44,4 @@ class Users:
         """
         if not is_person(user):
             raise ValueError("a user has a name: lessons under none are forgotten by selection")
-        yield from self._forgetting.delete_user(user, group)
+        yield from self._keeping.delete_user(user, group)

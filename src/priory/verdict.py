@@ -150,7 +150,7 @@ class Verdict:
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
-        own = f"; you={self.you:+.3f}; everyone={self.everyone:+.3f}" if self.user else ""
+        own = f"; you={self.you:+.3f}; everyone={self.everyone:+.3f}" if self.you else ""
         fields = [
             (f"{HEADER_PREFIX}Verdict", _header_safe(f"{self.label}; {self.about}={digits(self.probability)}")),
             (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}{own}"),

@@ -14,7 +14,7 @@ from priory.config import ConfigError
 from priory.config.reporting import parse_reporters
 from priory.demo import draw
 from priory.features import VERSION
-from priory.journal import Journal, Lesson, open_file_to_read
+from priory.journal import PERSONAL_BITS, Lesson, open_file, open_file_to_read
 
 ANN = "--sender=ann@mail.example"
 
@@ -116,7 +116,7 @@ def test_who_finds_the_journal_locked_keeps_the_report(home: Path, monkeypatch: 
     assert priory("report", "spam", ANN, home=home, stdin=thunderbird(ORIGINAL)).returncode == 0
     locked = sqlite3.connect(home / "journal.sqlite", isolation_level=None)
     locked.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr(Journal.open.__func__, "__defaults__", (0.0,))  # it would wait for ten seconds
+    monkeypatch.setattr(open_file, "__defaults__", (0.0, PERSONAL_BITS))  # it would wait for ten seconds
     done = CliRunner().invoke(app, ["report", "ham", ANN, "--home", str(home)], input=mutt(ORIGINAL))
     locked.close()
     assert done.exit_code == 75

@@ -147,6 +147,20 @@ def test_without_a_snapshot_it_says_why_it_cannot_tell(options: Options, other: 
         assert filter_.learn(NEW, "spam").outcome == "learned"
 
 
+def test_a_user_who_is_deleted_is_deleted_from_what_was_kept(
+    node: Filter, other: Filter, network: Proxy, tmp_path: Path
+):
+    network.cut()
+    assert node.learn(NEW, "spam", user="bob@home.example").outcome == "kept"
+    network.heal()
+    other.learn(NEW, "ham", user="bob@home.example")
+    with Filter.open(tmp_path / "a", node.options) as again:
+        assert sum(again.users.delete("bob@home.example")) == 1
+        assert handed_over(again) == 0
+    assert b"bob@home.example" not in (tmp_path / "a" / "outbox.sqlite").read_bytes()
+    assert other.taught_by(NEW) == []
+
+
 def test_a_label_that_is_named_no_more_holds_up_what_was_kept(node: Filter, network: Proxy, tmp_path: Path):
     network.cut()
     node.learn(NEW, "spam")

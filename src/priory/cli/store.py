@@ -38,7 +38,7 @@ def prepare(home: Home = HOME) -> None:
     with problems():
         options = read_options(home)
         store = _store(options)
-        found = prepare_store(store, VERSION, options.spec.bits)
+        found = prepare_store(store, VERSION, options.spec.bits, options.personal_bits)
     print(f"{store.name} has the tables of format {found}")  # noqa: T201
 
 

@@ -83,12 +83,11 @@ class Outbox:
         with self._opened() as db:
             db.execute("DELETE FROM kept WHERE journal = ? AND number <= ?", (self._journal, last))
 
-    def drop_user(self, user: str) -> int:
-        """Let go of all that a user said; return how many acts that were."""
-        if not self._path.exists():
-            return 0
-        with self._opened() as db:
-            return db.execute("DELETE FROM kept WHERE user = ?", (user,)).rowcount
+    def drop_user(self, user: str) -> None:
+        """Let go of all that a user said."""
+        if self._path.exists():
+            with self._opened() as db:
+                db.execute("DELETE FROM kept WHERE user = ?", (user,))
 
     def __len__(self) -> int:
         if not self._path.exists():

@@ -67,7 +67,7 @@ def report(verdict: Verdict, rating: Rating) -> str:
         for kind in by_kind(every)
     ]
     lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}"]
-    if verdict.user:
+    if verdict.you:
         lines += [f"          of which {in_words(verdict)}"]
     lines += ["", "The weightiest of it:"]
     lines += [f"{each.term:+8.3f}  {printable(each.feature)}" for each in readable(every)[:_MOST_EVIDENCE]]
