@@ -17,7 +17,8 @@ from pathlib import Path
 
 from mail import trec07p
 from priory.ageing import GROUP, Limits
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 
 TAUGHT, CHECKED = 20_000, 400
 

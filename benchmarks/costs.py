@@ -14,8 +14,9 @@ from random import Random
 from priory.bayes.counts import stored
 from priory.decision import Costs
 from priory.features import VERSION, Spec, packed
-from priory.filter import Filter, prepare
+from priory.filter import Filter
 from priory.journal import Lesson, open_file
+from priory.reading import prepare
 from priory.server.http.json import json_bytes
 from priory.server.http.kept import Kept
 from priory.server.http.preview import previewed

@@ -43,8 +43,10 @@ def main() -> None:
     asked = parser.parse_args()
     from acting_node import BITS, counted
     from priory.features import VERSION, Spec
-    from priory.filter import Filter, Options
-    from priory.journal import Store, prepare_store
+    from priory.filter import Filter
+    from priory.journal import Store
+    from priory.journal.store import prepare_store
+    from priory.options import Options
     from real_nodes import finished, lost, nodes
     from real_postgres import postgres
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from peers import PRIORY
 from priory.demo import draw
 from priory.features import Spec, packed, unpacked
-from priory.filter import Filter, Prepared, prepare
+from priory.filter import Filter
+from priory.reading import Prepared, prepare
 from report import Table, between
 from rounds import Spread, ratios, run, spread
 

@@ -21,11 +21,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from priory import memory
 from priory.bayes import Calibration, Counts
 from priory.corpus import read_index
 from priory.features import Features, Spec
-from priory.filter import Filter, Prepared, prepare
+from priory.filter import Filter
+from priory.memory import counting
+from priory.memory import lines as drawing
+from priory.reading import Prepared, prepare
 
 SMALL, MORE, SINGLE = 1_000, 2_000, 200
 Lessons = list[tuple[Prepared, str, str]]
@@ -95,16 +97,16 @@ def one_by_one(filter_: Filter, taught: Lessons) -> tuple[float, float]:
 
 def lines(index: str) -> None:
     """Compare what lessons leave if a line is drawn for each of them with what they leave as the filter does it."""
-    taught, certain, draw = lessons(None, index), memory.CERTAIN, memory.calibrations
+    taught, certain, draw = lessons(None, index), counting.CERTAIN, drawing.calibrations
     left, n_drawn = [], []
-    for memory.CERTAIN in (math.inf, certain):
+    for counting.CERTAIN in (math.inf, certain):
         drawn: list[int] = []
 
-        def counted(counts: Counts, drawn: list[int] = drawn) -> list[Calibration]:
+        def counted(counts: Counts, by_people: list[int], drawn: list[int] = drawn) -> list[Calibration]:
             drawn.append(1)
-            return draw(counts)
+            return draw(counts, by_people)
 
-        memory.calibrations = counted
+        drawing.calibrations = counted
         with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter_:
             learn(filter_, taught)
             left.append([lesson.held_out for lesson in filter_.journal.lessons()])

@@ -19,8 +19,9 @@ from listing import BEGIN, EVERY_S, MOST, TOGETHER, lessons, selections, timed
 from priory.bayes.counts import stored
 from priory.demo import draw
 from priory.features import Spec, packed
-from priory.filter import Filter, prepare
+from priory.filter import Filter
 from priory.journal import Lesson
+from priory.reading import prepare
 from priory.server.tokens import issue
 
 ROUNDS = 9

@@ -35,8 +35,9 @@ def learn(url: str, elsewhere: str, home: str, rate: float) -> None:
     import select
 
     from priory.demo import draw
-    from priory.filter import Filter, Options
+    from priory.filter import Filter
     from priory.journal import Store
+    from priory.options import Options
 
     mail = list(draw(MESSAGES, seed=5))
     with ExitStack() as stack:
@@ -104,8 +105,9 @@ class Checking:
 
     def __init__(self, url: str, home: Path) -> None:
         from priory.demo import draw
-        from priory.filter import Filter, Options
+        from priory.filter import Filter
         from priory.journal import Store
+        from priory.options import Options
 
         self._mail = [drawn.raw for drawn in draw(1_000, seed=6)]
         self._filter = Filter.open(home, Options(store=Store(url, "checker")))
@@ -143,7 +145,8 @@ def lags(acknowledged: Path, seen: list[tuple[int, float]]) -> list[float]:
 def measured(urls: tuple[str, str], folder: Path, turns: int, rate: float) -> dict[str, float]:
     """Return the figures."""
     from priory.features import VERSION, Spec
-    from priory.journal import Store, prepare_store
+    from priory.journal import Store
+    from priory.journal.store import prepare_store
 
     for url in urls:
         prepare_store(Store(url), VERSION, Spec().bits)

@@ -14,7 +14,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from priory.filter import Filter, Options, Prepared
+from priory.filter import Filter
+from priory.options import Options
+from priory.reading import Prepared
 from progress import progressed
 from report import Table
 from users import Event, figures, preferences, read

@@ -19,9 +19,11 @@ from pathlib import Path
 from constants import applied, keep, processor_s, samples, show, show_times
 from mail import Mail, trec07p
 from priory.features import VERSION, Spec
-from priory.filter import Filter, Options, Prepared, prepare
+from priory.filter import Filter
 from priory.journal import Store
 from priory.journal.store import prepare_store
+from priory.options import Options
+from priory.reading import Prepared, prepare
 from report import ROOT
 
 sys.path.append(str(ROOT / "tests"))

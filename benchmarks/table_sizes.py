@@ -29,12 +29,13 @@ from priory.corpus import read_index
 from priory.decision import Costs
 from priory.features import MOST_BITS, Features, Spec, packed
 from priory.features.vectorizer import columns
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal.snapshot import save_snapshot
 from priory.lab.example import Example, examples
 from priory.lab.learner import FilterLearner
 from priory.lab.measures import Summary, summary
 from priory.lab.replay import replay
+from priory.options import Options
 from progress import progressed
 from report import Table
 

@@ -33,7 +33,9 @@ from sklearn.metrics import roc_auc_score
 from mail import trec07p
 from priory.demo import draw
 from priory.features import Features, Spec
-from priory.filter import Filter, Options, Prepared, prepare
+from priory.filter import Filter
+from priory.options import Options
+from priory.reading import Prepared, prepare
 
 SPEC = Spec()
 USERS = 100

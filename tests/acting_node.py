@@ -19,9 +19,10 @@ from typing import IO
 
 from priory.demo import draw
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import JournalAwayError, JournalError, Store
 from priory.message import parse
+from priory.options import Options
 
 BITS = 16  #: of the journal, so that all is quick that goes through all counts
 USERS = ("", "ann", "bob")

@@ -12,7 +12,8 @@ import real_postgres
 from priory.demo import draw
 from priory.features import VERSION, Spec
 from priory.filter import Filter
-from priory.journal import Store, prepare_store
+from priory.journal import Store
+from priory.journal.store import prepare_store
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,10 @@ import pytest
 from priory.autolearn import Autolearn
 from priory.demo import draw
 from priory.features import VERSION, Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import AUTOMATIC, Selection, open_file_to_read
 from priory.lab.example import lessons
+from priory.options import Options
 
 AUTOMATICALLY = Selection(automatic=True)
 RULES = Autolearn(certainty=0.7, after=20)

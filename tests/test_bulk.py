@@ -8,8 +8,9 @@ import pytest
 from every_form import mail_in_every_form, state
 from priory.bulk import checked, read_ahead
 from priory.corpus import Corpus, CorpusError, Labelled, read, read_index
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import JournalError
+from priory.options import Options
 from priory.verdict import Verdict
 
 

@@ -10,8 +10,8 @@ from priory.config.checking import checked
 from priory.config.serving import MOST, parse_serving
 from priory.config.tables import SECTIONS
 from priory.features import KINDS, Spec
-from priory.filter import Options
 from priory.imap.options import Account
+from priory.options import Options
 from priory.server.options import Policy, Serving
 
 

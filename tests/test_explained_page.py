@@ -15,8 +15,9 @@ from priory.decision import Costs
 from priory.demo import draw
 from priory.explained_page import MOST_SPANS, page, reasons
 from priory.explanation import Coloured, Explanation, added_up
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.markup import exact
+from priory.options import Options
 from priory.scale import scale
 from priory.verdict import digits
 

@@ -13,7 +13,8 @@ from priory.demo import Drawn, draw
 from priory.evidence import OTHERS
 from priory.explanation import NOWHERE, Explanation
 from priory.features import KINDS, Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.verdict import by_kind
 
 MAIL = list(draw(120, seed=9))

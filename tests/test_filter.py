@@ -8,9 +8,10 @@ from priory.corpus import read_index
 from priory.decision import UNSURE, Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import JournalError
 from priory.message import parse
+from priory.options import Options
 from priory.verdict import Verdict
 
 SMALL = Options(spec=Spec(bits=16))

@@ -7,8 +7,8 @@ from command import priory
 from priory.config import ConfigError, load_mailbox, parse
 from priory.config.checking import checked
 from priory.config.mailbox import parse_mailbox
-from priory.filter import Options
 from priory.imap.options import Account
+from priory.options import Options
 
 LEAST = '[imap]\nhost = "mail.example"\nuser = "ann"\npassword_command = "pass show mail"\n'
 

@@ -13,8 +13,10 @@ from priory.bayes.line import n_outcomes
 from priory.decision import UNSURE, Costs
 from priory.demo import draw
 from priory.features import VERSION, Spec
-from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, Filter, Options
+from priory.filter import Filter
 from priory.journal import JournalError, open_file_to_read
+from priory.options import Options
+from priory.reading import MOST_BYTES_TOGETHER, READ_TOGETHER
 
 SMALL = Options(spec=Spec(bits=16))
 MAIL = list(draw(160, seed=5))

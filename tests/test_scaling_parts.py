@@ -8,9 +8,9 @@ import pytest
 
 from priory.demo import draw
 from priory.features import KINDS, MOST_BITS, Features, Spec, extract
-from priory.filter import Prepared
 from priory.lab.example import Example
 from priory.message import parse
+from priory.reading import Prepared
 from provider import HOUR, NEVER, Costs, Site, arrivals, departures, simulated
 from table_sizes import Load, Vocabulary, folded
 

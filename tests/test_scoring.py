@@ -15,7 +15,8 @@ from priory.corpus import read_index
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.scoring import CERTAIN, certainty, plain_scores
 from priory.verdict import Verdict, probability
 
@@ -114,7 +115,7 @@ def test_lessons_leave_the_corrections_that_a_line_for_each_would_give(
     mail = list(islice(read_index(corpora / "trec07p" / "full" / "index"), 3000))
     found = []
     for name, certain in (("where it may matter", CERTAIN), ("for each", math.inf)):
-        monkeypatch.setattr("priory.memory.CERTAIN", certain)
+        monkeypatch.setattr("priory.memory.counting.CERTAIN", certain)
         with Filter.open(tmp_path / name) as filter_:
             list(filter_.learn_many((each.raw, each.label, "") for each in mail))
             found.append([lesson.held_out for lesson in filter_.journal.lessons()])
@@ -127,15 +128,15 @@ def test_what_is_certain_corrects_nothing() -> None:
 
 def test_a_line_is_drawn_for_a_lesson_unless_a_recent_one_is_certain(tmp_path: Path) -> None:
     with taught(tmp_path, MAIL) as filter_:
-        memory = filter_._memory
-        memory._lines, memory._drawn_at, memory._drawn_from = [Calibration(0.0, 9.0)], memory.view.generation, 150
+        view, lines = filter_._memory.view, filter_._memory.lines
+        lines.last, lines._drawn_at, lines._drawn_from = [Calibration(0.0, 9.0)], view.generation, 150
         filter_.learn(b"Subject: one more", "spam")
-        assert memory._lines == [Calibration(0.0, 9.0)]
+        assert lines.last == [Calibration(0.0, 9.0)]
         filter_.learn(b"Subject: and another", "ham")
-        assert memory._lines != [Calibration(0.0, 9.0)]
-        memory._lines, memory._drawn_from = [Calibration(0.0, 9.0)], 50
+        assert lines.last != [Calibration(0.0, 9.0)]
+        lines.last, lines._drawn_from = [Calibration(0.0, 9.0)], 50
         filter_.learn(b"Subject: the last", "spam")
-        assert memory._lines != [Calibration(0.0, 9.0)]
+        assert lines.last != [Calibration(0.0, 9.0)]
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "list")])
@@ -147,7 +148,7 @@ def test_what_was_predicted_of_a_lesson_is_read_as_a_check_would_read_it(
     with taught(tmp_path, mail, Options(costs=costs, spec=Spec(bits=14))) as filter_:
         lines = filter_._memory.calibrations
         for drawn in MAIL[200:]:
-            plain = plain_scores(filter_.prepare(drawn.raw).features, filter_.counts, filter_._model)
+            plain = plain_scores(filter_.prepare(drawn.raw).features, filter_.counts, filter_.options.model)
             predicted = stored((score, 0) for score in plain)
             read = [certainty(predicted, i, len(labels), lines) for i in range(len(labels))]
             assert read == pytest.approx(list(filter_.check(drawn.raw).probabilities.values()), rel=1e-5)

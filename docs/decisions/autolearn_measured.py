@@ -16,14 +16,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-import priory.filter
 from priory.autolearn import DAY_S, Autolearn
 from priory.corpus import read_index
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.lab.example import Example, examples
 from priory.lab.fleeting import fleeting_folder
 from priory.lab.measures import one_minus_roca
 from priory.lab.predictions import Predictions
+from priory.options import Options
 
 PER_DAY = 830
 LABELS = ("ham", "spam")
@@ -46,6 +46,7 @@ def replayed(mail: Sequence[Example], people: People, rules: Autolearn | None) -
     random = np.random.default_rng(7)
     probabilities, said, truth, learned, wrong = [], [], [], [0, 0], [0, 0]
     with fleeting_folder() as home, Filter.open(home, Options(autolearn=rules)) as filter_:
+        filter_.journal.now = lambda: clock.now
         for i, example in enumerate(mail):
             clock.now = i * DAY_S / PER_DAY
             is_told, is_flipped = random.random(2)
@@ -77,7 +78,6 @@ def row(p: np.ndarray, said: np.ndarray, truth: np.ndarray, learned: list[int], 
 
 def main() -> None:
     """Print a table for each kind of people."""
-    priory.filter.time = SimpleNamespace(time=lambda: clock.now)  # type: ignore[attr-defined]
     index, n = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
     mail = list(islice((replace(each, raw=None) for each in examples(read_index(index), Options().spec)), n))
     rules = {

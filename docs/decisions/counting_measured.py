@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.counted import CHECK_TIMES, CONNECTED, know, scoreboard
 from priory.server.http.metrics import exposition
 from priory.server.http.state import Daemon

@@ -12,12 +12,12 @@ from playwright.sync_api import Browser, sync_playwright
 from priory.corpus import Labelled
 from priory.decision import Costs
 from priory.demo import draw
-from priory.filter import Options
 from priory.lab.bench import best_first, trust_lines
 from priory.lab.example import examples
 from priory.lab.models import learner_named
 from priory.lab.replay import replay
 from priory.lab.report import Report, page
+from priory.options import Options
 
 PICTURES = Path(__file__).with_name("pictures")
 

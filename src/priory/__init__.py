@@ -14,8 +14,9 @@ TYPE_CHECKING = False  # `typing` takes as long to load as the client of a runni
 if TYPE_CHECKING:
     from typing import Any
 
-    from priory.filter import Filter, Options
+    from priory.filter import Filter
     from priory.message import Message, parse
+    from priory.options import Options
     from priory.verdict import Evidence, Verdict
 
 __all__ = ["Evidence", "Filter", "Message", "Options", "Verdict", "parse"]
@@ -25,7 +26,7 @@ _HOMES = {
     "Evidence": "verdict",
     "Filter": "filter",
     "Message": "message",
-    "Options": "filter",
+    "Options": "options",
     "Verdict": "verdict",
     "parse": "message",
 }

@@ -16,9 +16,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from priory.journal import Entry
+    from priory.journal import Entry, Journal
     from priory.journal.automatic import Tallies
-    from priory.memory import Memory
+    from priory.memory.forgetting import Forgetting
 
 KEPT: Final = 200  #: as many as calibration should see
 GROUP: Final = 50  #: lessons that are forgotten together: who learns meanwhile waits some milliseconds
@@ -63,8 +63,9 @@ class Bounds(NamedTuple):
 class Ageing:
     """Forgets what is beyond the limits, some lessons at a time."""
 
-    def __init__(self, memory: "Memory", limits: Limits) -> None:
-        self._memory = memory
+    def __init__(self, journal: "Journal", forgetting: "Forgetting", limits: Limits) -> None:
+        self._journal = journal
+        self._forgetting = forgetting
         self._limits = limits
         self._bounds = Bounds(math.inf, -math.inf, limits.kept)
         self._meant: deque[Entry] = deque()
@@ -73,17 +74,16 @@ class Ageing:
         """Return lessons that must go, the oldest first, up to `most` of them."""
         if not self._limits:
             return []
-        journal = self._memory.journal
-        tallies = journal.tallies()
+        tallies = self._journal.tallies()
         self._bounds = self._bounds_at(now, sum(tallies.every.values()))
-        oldest = journal.listing.oldest(most + self._limits.kept * len(tallies.every))
+        oldest = self._journal.listing.oldest(most + self._limits.kept * len(tallies.every))
         return list(islice(self._bounds.beyond(oldest, tallies), most))
 
     def _bounds_at(self, now: float, n_lessons: int) -> Bounds:
         """The limits now; as lessons are of one size on average, a limit of bytes is one of lessons."""
         most = math.inf if self._limits.lessons is None else self._limits.lessons
         if self._limits.n_bytes is not None:
-            used = max(self._memory.journal.used_bytes(), 1)
+            used = max(self._journal.used_bytes(), 1)
             most = min(most, n_lessons * self._limits.n_bytes // used if used > self._limits.n_bytes else math.inf)
         return Bounds(most, -math.inf if self._limits.age_s is None else now - self._limits.age_s, self._limits.kept)
 
@@ -94,12 +94,11 @@ class Ageing:
         some = list(islice(self._meant, GROUP))
         if not some:
             return None
-        n_gone = self._memory.forget_chosen(lambda: self._still_beyond(some), wait=wait)
+        n_gone = self._forgetting.forget_chosen(lambda: self._still_beyond(some), wait=wait)
         for _ in some:
             self._meant.popleft()
         return n_gone
 
     def _still_beyond(self, some: "list[Entry]") -> list[tuple[bytes, str]]:
-        journal = self._memory.journal
-        there = [entry for entry in some if journal.listing.still([entry.change])]
-        return [(entry.digest, entry.user) for entry in self._bounds.beyond(there, journal.tallies())]
+        there = [entry for entry in some if self._journal.listing.still([entry.change])]
+        return [(entry.digest, entry.user) for entry in self._bounds.beyond(there, self._journal.tallies())]

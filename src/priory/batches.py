@@ -15,7 +15,7 @@ from priory.corpus import CorpusError, Labelled, Part, messages
 from priory.corpus.address import is_address, size_bytes
 from priory.corpus.error import explained
 from priory.corpus.shards import SHARD_BYTES, shards
-from priory.filter import MOST_BYTES_TOGETHER, READ_TOGETHER, together
+from priory.reading import MOST_BYTES_TOGETHER, READ_TOGETHER, together
 
 #: A larger archive is unpacked here, and its messages are sent: what comes of one batch should fit in memory with ease.
 LARGEST_ARCHIVE: Final = 4 * 1024 * 1024

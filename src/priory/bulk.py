@@ -17,7 +17,9 @@ from priory.corpus import Corpus, Labelled
 from priory.corpus.shards import Numbers
 from priory.features import KINDS, Features, Spec, packed
 from priory.features import Numbers as Array
-from priory.filter import READ_TOGETHER, Filter, Options, Prepared, prepare_many, together
+from priory.filter import Filter
+from priory.options import Options
+from priory.reading import READ_TOGETHER, Prepared, prepare_many, together
 from priory.verdict import Verdict
 from priory.workers import Workers
 

@@ -9,9 +9,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from priory.features import unpacked
-from priory.journal import JournalAwayError, JournalError, Kept, Outbox
-from priory.memory import Learned, Memory, Taught
+from priory.journal import JournalAwayError, JournalError
+from priory.journal.outbox import Kept, Outbox
+from priory.memory.forgetting import Forgetting
+from priory.memory.learning import Learning
+from priory.memory.memory import Memory
+from priory.memory.taught import Learned, Taught, taught_anew
 
 TOGETHER: Final = 500  #: acts that are handed over before they are let go of
 KEPT: Final = "\tkept"  #: in place of the label of a lesson: it will be forgotten, once the journal can be reached
@@ -20,9 +23,10 @@ KEPT: Final = "\tkept"  #: in place of the label of a lesson: it will be forgott
 class Keeping:
     """Teaches a memory; if its journal cannot be reached, an outbox in the home keeps what was said, if it has one."""
 
-    def __init__(self, memory: Memory, labels: tuple[str, ...], home: Path | None) -> None:
+    def __init__(self, memory: Memory, learning: Learning, forgetting: Forgetting, home: Path | None) -> None:
         self._memory = memory
-        self._labels = labels
+        self._learning = learning
+        self._forgetting = forgetting
         self._home = home
 
     @property
@@ -35,7 +39,7 @@ class Keeping:
         """Learn all of these, durably, or none; or keep them."""
         try:
             self._reach()
-            return self._memory.learn(taught, user)
+            return self._learning.learn(taught, user)
         except JournalAwayError as error:
             self._keep([_kept(each, user) for each in taught], error)
             return [Learned("kept", each.digest.hex()) for each in taught]
@@ -44,7 +48,7 @@ class Keeping:
         """Take a lesson back exactly; return its label, None if there was none, KEPT if the wish is kept."""
         try:
             self._reach()
-            return self._memory.forget(digest, user, letter)
+            return self._forgetting.forget(digest, user, letter)
         except JournalAwayError as error:
             now = self._memory.journal.now()
             self._keep([Kept(letter, digest, None, b"", user, "", "", now)], error)
@@ -54,7 +58,7 @@ class Keeping:
         """Delete all that there is of a user, also of what is kept; yield how many lessons are gone, group by group."""
         if self._outbox:
             self._outbox.drop_user(user)
-        yield from self._memory.delete_user(user, group)
+        yield from self._forgetting.delete_user(user, group)
 
     def deliver(self) -> int:
         """Hand what was kept to the journal; return how many lessons and wishes that were."""
@@ -77,10 +81,10 @@ class Keeping:
 
         for (user, is_lesson), some in groupby(sorted(acts, key=kind), kind):
             if is_lesson:
-                self._memory.learn([self._taught(act) for act in some], user, late=True)
+                self._learning.learn([self._taught(act) for act in some], user, late=True)
             else:
                 for act in some:
-                    self._memory.forget(act.digest, user, act.letter, late=act.time)
+                    self._forgetting.forget(act.digest, user, act.letter, late=act.time)
 
     def _reach(self) -> None:
         """Hand over what was kept, before anything is said after it; do not try again what has just failed."""
@@ -99,23 +103,13 @@ class Keeping:
         outbox.keep(acts)
 
     def _taught(self, kept: Kept) -> Taught:
-        if kept.label not in self._labels:
+        labels, journal = self._memory.labels, self._memory.journal
+        if kept.label not in labels:
             raise JournalError(
-                f"a lesson labelled {kept.label!r} was kept for {self._memory.journal.name}, and the configuration "
-                f"does not name the label (it has {', '.join(self._labels)}): add it."
+                f"a lesson labelled {kept.label!r} was kept for {journal.name}, and the configuration does not name "
+                f"the label (it has {', '.join(labels)}): add it."
             )
-        features = unpacked(kept.features, self._memory.journal.bits)
-        return Taught(
-            digest=kept.digest,
-            label=kept.label,
-            features=kept.features,
-            buckets=features.buckets,
-            offsets=features.offsets,
-            source=kept.source,
-            sender=kept.sender,
-            time=kept.time,
-            letter=kept.letter,
-        )
+        return taught_anew(kept, journal.bits, kept.label, kept.time, kept.letter)
 
 
 def _kept(taught: Taught, user: str) -> Kept:

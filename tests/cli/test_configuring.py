@@ -11,7 +11,8 @@ from command import priory
 from priory.cli.options import Problem, config_path, require
 from priory.config import ConfigError, load
 from priory.config.doubts import doubts
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.options import Serving
 from real_daemon import serving
 

@@ -154,6 +154,6 @@ def test_who_may_only_look_changes_nothing(taught: Path):
 
 def test_the_command_and_the_library_select_the_same(taught: Path):
     with Filter.open(taught) as filter_:
-        page = filter_.lessons(Selection(label="ham", since=time.time() - 3600), most=1_000)
+        page = filter_.lessons.page(Selection(label="ham", since=time.time() - 3600), most=1_000)
     since = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     assert listed(taught, "--label", "ham", "--since", since) == [lesson.as_dict() for lesson in page.lessons]

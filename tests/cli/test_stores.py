@@ -9,7 +9,8 @@ import pytest
 import real_postgres
 from command import priory
 from priory.features import VERSION
-from priory.journal import Store, open_file_to_read, open_store
+from priory.journal import Store, open_file_to_read
+from priory.journal.store import open_store
 
 
 def said(done: object) -> str:

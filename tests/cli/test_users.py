@@ -12,7 +12,8 @@ import pytest
 from command import priory
 from priory.cli.app import COMMANDS
 from priory.features import Spec, unpacked
-from priory.filter import Filter, prepare
+from priory.filter import Filter
+from priory.reading import prepare
 
 LIST = b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d"
 

@@ -16,7 +16,8 @@ from priory.cluster import Cluster, ClusterError, opened, read_ahead
 from priory.cluster.cluster import AHEAD
 from priory.corpus import Corpus, CorpusError, read, read_index
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 
 
 def learn(corpus: Corpus, home: Path, cluster: Cluster | None, options: Options | None = None) -> list[tuple[str, str]]:

@@ -15,8 +15,10 @@ import real_postgres
 from priory.bayes import Counts
 from priory.demo import Drawn, draw
 from priory.features import VERSION
-from priory.filter import Filter, Options
-from priory.journal import Journal, Store, open_file, open_store, prepare_store
+from priory.filter import Filter
+from priory.journal import Journal, Store, open_file
+from priory.journal.store import open_store, prepare_store
+from priory.options import Options
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from priory.bayes import Counts
 from priory.features import VERSION, Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import Journal, Lesson, Store, open_file
+from priory.options import Options
 
 CountsOf = Callable[[Filter], Counts]
 Start = Callable[[Callable[[], None]], int]

@@ -10,10 +10,11 @@ from journals import SMALL, CountsOf, Journals, Open
 
 from priory.ageing import GROUP, Bounds, Limits
 from priory.demo import Drawn
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import AUTOMATIC, JournalBusyError
 from priory.journal.automatic import Tallies
 from priory.journal.listing import Entry
+from priory.options import Options
 
 DAY_S = 86_400.0
 NOW = time.time()

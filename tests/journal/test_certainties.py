@@ -9,8 +9,9 @@ from journals import CountsOf, Open
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import Selection, SelectionError
+from priory.options import Options
 
 BOUNDS = [(0.5, None), (None, 0.5), (0.9, 0.2), (1.0, 0.999), (0.0, None), (None, 1.0)]
 
@@ -31,10 +32,10 @@ def test_what_is_selected_is_what_a_page_would_say(
     costs = Costs(labels, tuple(tuple(10.0 * (i != j) for j in range(n)) for i in range(n)))
     with opened(tmp_path, Options(costs=costs, spec=Spec(bits=12))) as filter_:
         teach(filter_, mail[:240])
-        every = filter_.lessons(most=1_000).lessons
+        every = filter_.lessons.page(most=1_000).lessons
         scored = {lesson.place: lesson.certainty for lesson in every if lesson.certainty is not None}
         assert 100 < len(scored) < len(every)
-        told = filter_.predicted()
+        told = filter_.lessons.predicted()
         assert sorted(told.certainties) == pytest.approx(sorted(scored.values()), rel=1e-9)
         assert np.exp(told.log_probabilities).sum(axis=1) == pytest.approx(np.ones(len(scored)))
         for below, above in BOUNDS:
@@ -48,10 +49,13 @@ def test_what_is_selected_is_what_a_page_would_say(
                     and (above is None or lesson.certainty > above)
                     and user in {None, lesson.user}
                 ]
-                assert filter_.lessons(selection, most=1_000).lessons == meant
-                assert filter_.n_lessons(selection) == len(meant)
-                first = filter_.lessons(selection, most=7)
-                assert first.lessons + filter_.lessons(selection, 1_000, first.after).lessons[: len(meant) - 7] == meant
+                assert filter_.lessons.page(selection, most=1_000).lessons == meant
+                assert filter_.lessons.n_of(selection) == len(meant)
+                first = filter_.lessons.page(selection, most=7)
+                assert (
+                    first.lessons + filter_.lessons.page(selection, 1_000, first.after).lessons[: len(meant) - 7]
+                    == meant
+                )
 
 
 def test_what_is_left_counts_as_if_the_uncertain_had_never_been_there(
@@ -60,7 +64,7 @@ def test_what_is_left_counts_as_if_the_uncertain_had_never_been_there(
     selection = Selection(certainty_below=0.5)
     with opened(tmp_path / "one") as filter_, opened(tmp_path / "other") as never:
         teach(filter_, mail[:120])
-        gone = {lesson.digest for lesson in filter_.lessons(selection, most=1_000).lessons}
+        gone = {lesson.digest for lesson in filter_.lessons.page(selection, most=1_000).lessons}
         left = [lesson for lesson in filter_.journal.lessons() if lesson.digest.hex() not in gone]
         with never.journal.writing():
             never.journal.learn_many(left)
@@ -73,7 +77,7 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
     selection = Selection(certainty_below=0.5)
     assert not selection.is_everything
     with opened(tmp_path) as filter_:
-        assert filter_.lessons(selection).lessons == []
+        assert filter_.lessons.page(selection).lessons == []
         with pytest.raises(ValueError, match="a journal knows no certainties: ask the filter"):
             filter_.journal.listing.n_of(selection)
 

@@ -16,9 +16,10 @@ from journals import CountsOf, Journals, Open
 from priory.autolearn import Autolearn
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import AUTOMATIC, EVERYTHING, Entry, Journal, Lesson, Selection, SelectionError
 from priory.message import parse
+from priory.options import Options
 
 USERS = ("", "ann", "bob", AUTOMATIC)
 SOURCES = ("", "/home/ann/.Junk/1", "/home/ann/.Junk/2", "/home/bob/1", "50%_\x00\u20ac")
@@ -162,11 +163,11 @@ def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
 def test_nothing_is_held_open_between_pages(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     with opened(tmp_path) as reader, opened(tmp_path) as writer:
         list(writer.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:40]))
-        page = reader.lessons(most=10)
+        page = reader.lessons.page(most=10)
         writer.learn(mail[50].raw, mail[50].label)
         is_busy, *_ = writer.journal._db._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         assert not is_busy
-        assert len(reader.lessons(most=1_000, after=page.after).lessons) == 30
+        assert len(reader.lessons.page(most=1_000, after=page.after).lessons) == 30
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_a_selection_that_cannot_be_meant_is_refused(wrong: dict[str, object], s
 @pytest.mark.parametrize("wrong", ["", "7", "nan:7", "inf:7", "7:x", "7:0", "7:-1", f"7:{1 << 63}", "7.5:8:9"])
 def test_a_place_where_no_page_ended_is_refused(tmp_path: Path, opened: Open, wrong: str) -> None:
     with opened(tmp_path) as filter_, pytest.raises(SelectionError, match="take it from the page before"):
-        filter_.lessons(after=wrong)
+        filter_.lessons.page(after=wrong)
 
 
 def counted(filter_: Filter, counts_of: CountsOf) -> list[bytes]:
@@ -248,7 +249,7 @@ def test_what_is_taught_or_turned_round_meanwhile_stays(tmp_path: Path, mail: li
         other.learn(spam[4], "ham")
         other.forget(spam[3])
         assert list(forgetting) == [1]
-        assert [lesson.label for lesson in filter_.lessons().lessons] == ["ham", "spam"]
+        assert [lesson.label for lesson in filter_.lessons.page().lessons] == ["ham", "spam"]
 
 
 def test_who_is_killed_while_forgetting_can_go_on(
@@ -299,7 +300,7 @@ def test_letters_of_people_are_left_to_them_and_automatic_lessons_may_come_again
         assert [filter_.autolearn(mail[i].raw, "ham") for i in (300, 301)] == ["known", "learned"]
     without = replace(options, autolearn=None)
     with opened(tmp_path, without) as filter_:
-        (lesson,) = filter_.lessons(Selection(automatic=True)).lessons
+        (lesson,) = filter_.lessons.page(Selection(automatic=True)).lessons
         assert (lesson.automatic, lesson.user, lesson.certainty) == (True, "", None)
 
 
@@ -310,9 +311,9 @@ def test_a_page_says_how_probable_each_label_was_before(tmp_path: Path, mail: li
         for drawn in mail[300:330]:
             judged.append(filter_.check(drawn.raw).probabilities[drawn.label])
             filter_.learn(drawn.raw, drawn.label)
-        page = filter_.lessons(most=30)
+        page = filter_.lessons.page(most=30)
         certainties = [lesson.certainty for lesson in reversed(page.lessons)]
         assert certainties == pytest.approx(judged, abs=0.02)  # the lines have moved a little since
-        (first,) = filter_.lessons(most=1, after=filter_.lessons(most=329).after).lessons
+        (first,) = filter_.lessons.page(most=1, after=filter_.lessons.page(most=329).after).lessons
         assert (first.digest, first.certainty) == (parse(mail[0].raw).digest.hex(), None)
-        assert filter_.lessons(most=330).after is None
+        assert filter_.lessons.page(most=330).after is None

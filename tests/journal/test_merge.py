@@ -11,8 +11,9 @@ from priory.bayes.counts import stored
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import Journal, JournalError, Lesson
+from priory.options import Options
 from priory.packing import pack
 
 #: Lessons about five messages: which, its label, and when it was learned.

@@ -68,7 +68,7 @@ def test_counts_are_those_of_what_is_left_in_whatever_order_it_came_and_went(
             else:
                 filter_.learn(drawn.raw, drawn.label if act == 1 else OTHER[drawn.label], user=user)
         counted = stored(filter_, counts_of)
-        n = {user.name: sum(user.lessons.values()) for user in filter_.users()}
+        n = {user.name: sum(user.lessons.values()) for user in filter_.users.every()}
         assert len(counted) == 5
         assert {user: filter_.journal.persons.n_of(user) for user in n} == n
         assert filter_.journal.persons.n() == len(n) == 3
@@ -85,7 +85,7 @@ def test_one_of_many_cannot_teach_everyone_more_than_a_bound(tmp_path: Path, mai
         before = [filter_.check(drawn.raw).log_odds for drawn in mail[:50]]
         wrong = [(b"X-Copy: %d\n" % i + mail[i % 200].raw, OTHER[mail[i % 200].label], "") for i in range(400)]
         list(filter_.learn_many(wrong, "mallory"))
-        (mallory,) = (user for user in filter_.users() if user.name == "mallory")
+        (mallory,) = (user for user in filter_.users.every() if user.name == "mallory")
         bound = influence.TIMES * 300 // influence.FEW
         assert mallory.unshared == 400 - bound
         filter_.rebuild()
@@ -113,7 +113,7 @@ def test_few_who_know_each_other_have_no_bound(tmp_path: Path, mail: list[Drawn]
     with opened(tmp_path, PERSONAL) as filter_:
         teach(filter_, mail[:20], "bob")
         teach(filter_, mail[20:270], "ann")
-        assert [user.unshared for user in filter_.users()] == [0, 0]
+        assert [user.unshared for user in filter_.users.every()] == [0, 0]
 
 
 def test_lessons_beyond_the_bound_count_for_the_one_who_taught_them(
@@ -127,7 +127,7 @@ def test_lessons_beyond_the_bound_count_for_the_one_who_taught_them(
         monkeypatch.setattr(influence, "TIMES", 0)
         everyone = filter_.check(news(99)).log_odds
         list(filter_.learn_many([(news(i), "spam", "") for i in range(30)], "ann"))
-        assert filter_.users()[0] == User("ann", {"spam": 30}, 25)
+        assert filter_.users.every()[0] == User("ann", {"spam": 30}, 25)
         assert filter_.check(news(99), "ann").you > 1
         assert abs(filter_.check(news(99)).log_odds - everyone) < filter_.check(news(99), "ann").you
         counted = stored(filter_, counts_of)
@@ -151,10 +151,10 @@ def test_a_user_is_deleted_without_a_trace_and_the_counts_are_those_of_who_never
         lesson = next(iter(filter_.journal.lessons_of(name)))
         filter_.confirm(lesson.digest, lesson.label, name)
         assert left_of(filter_, home, name, lesson)
-        assert sum(filter_.delete_user(name)) == 39
+        assert sum(filter_.users.delete(name)) == 39
         assert stored(filter_, counts_of) == before
-        assert [user.name for user in filter_.users()] == ["bob"]
-        assert list(filter_.exported(name)) == []
+        assert [user.name for user in filter_.users.every()] == ["bob"]
+        assert list(filter_.users.exported(name)) == []
         assert filter_.journal.confirmed() == set()
         assert left_of(filter_, home, name, lesson) == []
         filter_.rebuild()
@@ -177,7 +177,7 @@ def left_of(filter_: Filter, home: Path, name: str, lesson: Lesson) -> list[str]
 
 def test_who_has_no_name_is_no_user_to_delete(tmp_path: Path, opened: Open) -> None:
     with opened(tmp_path, PERSONAL) as filter_, pytest.raises(ValueError, match="a user has a name"):
-        next(filter_.delete_user(""))
+        next(filter_.users.delete(""))
 
 
 def test_two_journals_that_become_one_know_their_persons(
@@ -202,5 +202,5 @@ def test_a_log_that_somebody_reads_is_not_said_to_be_wiped(tmp_path: Path, mail:
         with reader.journal.reading():
             reader.journal.position()
             with pytest.raises(JournalError, match="in use"):
-                sum(filter_.delete_user("ann"))
-        assert sum(filter_.delete_user("ann")) == 0
+                sum(filter_.users.delete("ann"))
+        assert sum(filter_.users.delete("ann")) == 0

@@ -8,9 +8,10 @@ from journals import CountsOf, Open
 from priory.autolearn import Autolearn
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import AUTOMATIC, Selection
 from priory.message import parse
+from priory.options import Options
 
 OTHER = {"ham": "spam", "spam": "ham"}
 
@@ -46,7 +47,7 @@ def test_only_what_a_person_has_taught_is_turned_round(tmp_path: Path, mail: lis
     with opened(tmp_path, options) as filter_:
         teach(filter_, mail[:200], "ann")
         assert filter_.autolearn(mail[301].raw, "ham") == "learned"
-        (automatic,) = filter_.lessons(Selection(automatic=True)).lessons
+        (automatic,) = filter_.lessons.page(Selection(automatic=True)).lessons
         before = list(filter_.journal.lessons())
         assert filter_.relearn(bytes.fromhex(automatic.digest), "spam") is None
         assert filter_.relearn(digest(mail[0]), "spam") is None  # it is Ann's
@@ -68,7 +69,7 @@ def test_a_letter_that_was_turned_round_stays_left_to_people(tmp_path: Path, mai
 
 
 def confirmed(filter_: Filter) -> set[str]:
-    page = filter_.lessons(Selection(changes=tuple(filter_.journal.confirmed())), most=1_000)
+    page = filter_.lessons.page(Selection(changes=tuple(filter_.journal.confirmed())), most=1_000)
     return {lesson.digest for lesson in page.lessons}
 
 

@@ -15,13 +15,15 @@ from journals import CountsOf, Journals, Open, Start
 import real_postgres
 from priory.demo import Drawn
 from priory.features import VERSION, Spec
-from priory.filter import Filter, Options
-from priory.journal import JournalAwayError, JournalError, Rank, Store, open_store, prepare_store
+from priory.filter import Filter
+from priory.journal import JournalAwayError, JournalError, Rank, Store
 from priory.journal import view as view_module
 from priory.journal.postgres import schema
 from priory.journal.postgres.errors import not_connected
-from priory.memory import Taught
+from priory.journal.store import open_store, prepare_store
+from priory.memory.taught import Taught
 from priory.message import parse
+from priory.options import Options
 
 pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
 
@@ -39,7 +41,7 @@ def nodes(tmp_path: Path, journals: Journals) -> Iterator[list[Filter]]:
 
 
 def taught(filter_: Filter, drawn: Drawn, label: str, when: float) -> Taught:
-    (each,) = filter_._taught([(drawn.raw, label, "")], named=False)
+    (each,) = filter_._teaching._taught([(drawn.raw, label, "")], named=False)
     return each._replace(time=when)
 
 
@@ -58,7 +60,7 @@ def test_whatever_arrives_first_the_later_lesson_counts_then_the_greater_node(
     said = [(0, "ham", 5.0), (0, "spam", 7.0), (1, "ham", 7.0)]
     for which in order:
         node, label, when = said[which]
-        nodes[node]._memory.learn([taught(nodes[node], mail[0], label, when)], "", late=True)
+        nodes[node]._teaching._learning.learn([taught(nodes[node], mail[0], label, when)], "", late=True)
     assert rank(nodes[0], mail[0]) == (7.0, "mx2", "ham")
     assert counted(nodes[0], counts_of) == counted(nodes[1], counts_of)
     assert sum(nodes[0].stats().lessons.values()) == 1
@@ -66,9 +68,9 @@ def test_whatever_arrives_first_the_later_lesson_counts_then_the_greater_node(
 
 def test_what_was_taught_again_is_held_against_what_comes_late(nodes: list[Filter], mail: list[Drawn]) -> None:
     one, two = nodes
-    one._memory.learn([taught(one, mail[0], "ham", 1.0)], "", late=True)
-    assert two._memory.learn([taught(two, mail[0], "ham", 3.0)], "", late=True)[0].outcome == "known"
-    done = one._memory.learn([taught(one, mail[0], "spam", 2.0)], "", late=True)
+    one._teaching._learning.learn([taught(one, mail[0], "ham", 1.0)], "", late=True)
+    assert two._teaching._learning.learn([taught(two, mail[0], "ham", 3.0)], "", late=True)[0].outcome == "known"
+    done = one._teaching._learning.learn([taught(one, mail[0], "spam", 2.0)], "", late=True)
     assert (done[0].outcome, done[0].was) == ("known", "ham")
     assert rank(one, mail[0]) == (3.0, "mx2", "ham")
 
@@ -77,7 +79,7 @@ def test_a_machine_is_believed_what_it_is_told_now_whatever_its_clock_says(
     nodes: list[Filter], mail: list[Drawn]
 ) -> None:
     one = nodes[0]
-    one._memory.learn([taught(one, mail[0], "ham", 9e9)], "")
+    one._teaching._learning.learn([taught(one, mail[0], "ham", 9e9)], "")
     assert one.learn(mail[0].raw, "spam").outcome == "relearned"
 
 
@@ -86,13 +88,13 @@ def test_what_is_forgotten_does_not_come_back_late_but_what_is_newer_does(
 ) -> None:
     one, two = nodes
     digest = parse(mail[0].raw).digest
-    two._memory.forget(digest, "", late=5.0)  # before the lesson that it is about has arrived
-    assert one._memory.learn([taught(one, mail[0], "ham", 4.0)], "", late=True)[0].outcome == "known"
+    two._teaching.forgetting.forget(digest, "", late=5.0)  # before the lesson that it is about has arrived
+    assert one._teaching._learning.learn([taught(one, mail[0], "ham", 4.0)], "", late=True)[0].outcome == "known"
     assert one.journal.label_of(digest) is None
-    assert one._memory.learn([taught(one, mail[0], "ham", 6.0)], "", late=True)[0].outcome == "learned"
-    assert two._memory.forget(digest, "", late=5.5) is None
+    assert one._teaching._learning.learn([taught(one, mail[0], "ham", 6.0)], "", late=True)[0].outcome == "learned"
+    assert two._teaching.forgetting.forget(digest, "", late=5.5) is None
     assert one.journal.label_of(digest) == "ham"
-    assert two._memory.forget(digest, "", late=7.0) == "ham"
+    assert two._teaching.forgetting.forget(digest, "", late=7.0) == "ham"
     assert one.learn(mail[0].raw, "spam").outcome == "learned"
 
 
@@ -322,7 +324,8 @@ def test_a_replica_can_be_asked_but_not_taught(
 def test_without_psycopg_it_is_said_how_to_get_it(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from priory.filter import Filter, Options\n"
+        "from priory.filter import Filter\n"
+        "from priory.options import Options\n"
         "from priory.journal import Store\n"
         f"Filter.open({str(tmp_path)!r}, Options(store=Store('postgresql://127.0.0.1/x')))\n"
     )

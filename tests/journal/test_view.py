@@ -13,10 +13,11 @@ from priory.bayes import Counts
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import Spec
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import JournalError
 from priory.journal.view import SNAPSHOT_EVERY
 from priory.message import parse
+from priory.options import Options
 
 MAIL = [drawn.raw for drawn in draw(6, seed=8)]
 DIGESTS = [parse(raw).digest for raw in MAIL]

@@ -10,7 +10,7 @@ import pytest
 from priory.bayes import BernoulliNB
 from priory.corpus import Labelled, read_index
 from priory.decision import Costs
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.lab.digests import digest_of
 from priory.lab.error import LabError
 from priory.lab.example import examples
@@ -21,6 +21,7 @@ from priory.lab.learner import FilterLearner, PartialFitLearner
 from priory.lab.measures import summary
 from priory.lab.replay import Checkpoint, replay
 from priory.lab.run import Run
+from priory.options import Options
 
 OPTIONS = Options()
 FILTER = {"filter": partial(FilterLearner, OPTIONS)}

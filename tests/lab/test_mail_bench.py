@@ -11,7 +11,6 @@ from priory.bayes import BernoulliNB, Counts, PresenceBayes
 from priory.decision import Costs
 from priory.features import KINDS, unpacked
 from priory.features.vectorizer import MailVectorizer
-from priory.filter import Options
 from priory.lab.bench import Bench, Subject, judge, trust_lines
 from priory.lab.catalogue import JOURNAL_WAYS, MODELS
 from priory.lab.digests import digest_of
@@ -31,6 +30,7 @@ from priory.lab.predictions import Predictions
 from priory.lab.run import Mistake, Reason, Run, Weight
 from priory.lab.sealed import Sealed
 from priory.lab.tried import Tried, tried
+from priory.options import Options
 from priory.scoring import calibrations, scores
 
 OPTIONS = Options()

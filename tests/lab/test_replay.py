@@ -10,7 +10,7 @@ import pytest
 from priory.bayes import BernoulliNB
 from priory.corpus import Labelled, read_index
 from priory.decision import Costs
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.lab.error import LabError
 from priory.lab.example import Example, examples
 from priory.lab.feedback import Feedback
@@ -19,6 +19,7 @@ from priory.lab.learner import FilterLearner, PartialFitLearner
 from priory.lab.measures import summary
 from priory.lab.replay import Checkpoint, replay
 from priory.lab.run import MOST_MISTAKES, Run
+from priory.options import Options
 
 OPTIONS = Options()
 FILTER = {"filter": partial(FilterLearner, OPTIONS)}

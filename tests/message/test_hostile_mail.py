@@ -8,8 +8,9 @@ import pytest
 from priory.corpus import read_index
 from priory.demo import draw
 from priory.features import KINDS, Spec, extract, packed, unpacked
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.message import MOST_LINKS, MOST_SKELETON_BYTES, MOST_TEXT_BYTES, Message, mime, parse
+from priory.options import Options
 
 ALL_KINDS = Spec(kinds=frozenset(KINDS), patterns={"loop": r"(a+)+$", "wide": r"(.*)*x"})
 MEGABYTE = 1 << 20

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from priory.demo import draw
-from priory.filter import Filter, Options
-from priory.journal import JournalAwayError, JournalError, Outbox, Selection, Store
+from priory.filter import Filter
+from priory.journal import JournalAwayError, JournalError, Selection, Store
+from priory.journal.outbox import Outbox
 from priory.keeping import KEPT
 from priory.message import parse
+from priory.options import Options
 from real_daemon import wait_until
 from real_postgres import Postgres, Proxy, proxy
 
@@ -153,7 +155,7 @@ def test_a_user_who_is_deleted_is_deleted_from_what_was_kept(
     network.heal()
     other.learn(NEW, "ham", user="bob@home.example")
     with Filter.open(tmp_path / "a", node.options) as again:
-        assert sum(again.delete_user("bob@home.example")) == 1
+        assert sum(again.users.delete("bob@home.example")) == 1
         assert handed_over(again) == 0
     assert b"bob@home.example" not in (tmp_path / "a" / "outbox.sqlite").read_bytes()
     assert other.taught_by(NEW) == []

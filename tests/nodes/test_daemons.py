@@ -10,8 +10,10 @@ import pytest
 from command import priory
 from http_client import Client
 from priory.demo import draw
-from priory.filter import Filter, Options
-from priory.journal import Outbox, Store
+from priory.filter import Filter
+from priory.journal import Store
+from priory.journal.outbox import Outbox
+from priory.options import Options
 from priory.server.tokens import issue
 from real_daemon import Daemon, request, serving
 from real_postgres import Postgres, Proxy, proxy

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import Store
+from priory.options import Options
 from real_daemon import wait_until
 from real_postgres import Postgres, proxy
 

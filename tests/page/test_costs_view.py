@@ -13,7 +13,8 @@ from http_client import Client
 from priory.config import load
 from priory.decision import Costs
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.tokens import issue
 from real_browser import Visit
 from real_daemon import HTTP, Daemon, serving

@@ -11,8 +11,9 @@ from playwright.sync_api import expect
 
 from priory.autolearn import Autolearn
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import Selection
+from priory.options import Options
 from real_browser import Visit
 from real_daemon import HTTP, Daemon, serving
 
@@ -55,7 +56,7 @@ def shared(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def n_of(daemon: Daemon, selection: Selection) -> int:
     with Filter.open(daemon.home) as filter_:
-        return filter_.n_lessons(selection)
+        return filter_.lessons.n_of(selection)
 
 
 def test_a_first_visit_says_how_to_teach(empty: Daemon, visit: Visit):

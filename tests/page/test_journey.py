@@ -91,4 +91,4 @@ def test_from_an_empty_store_to_mail_that_is_searched_and_forgotten_by_keys_alon
 def sender_of(daemon: Daemon) -> str:
     """The domain of the latest lesson."""
     with Filter.open(daemon.home) as filter_:
-        return filter_.lessons(most=1).lessons[0].sender
+        return filter_.lessons.page(most=1).lessons[0].sender

@@ -7,7 +7,8 @@ import pytest
 
 from priory.config import parse
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.ager import NAME, Ager
 from real_daemon import request, serving
 

@@ -8,7 +8,8 @@ import pytest
 
 from priory.decision import Costs
 from priory.demo import Drawn
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.points import rating_of
 from priory.server.answers import answer, report, tell
 from priory.wire.spamd import Refused, Request

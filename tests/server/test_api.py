@@ -16,7 +16,8 @@ import pytest
 from http_client import MAIL, Client
 from priory.decision import Costs, thresholds
 from priory.demo import Drawn, draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.counted import scoreboard
 from priory.server.http.app import application
 from priory.server.http.filters import Filters

@@ -14,7 +14,8 @@ from test_mail_server import MailServer
 from command import priory
 from priory.autolearn import Autolearn
 from priory.demo import Drawn, draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.learner import Learner
 from priory.wire.spamd import Request
 from real_daemon import Daemon, request, serving

@@ -20,7 +20,7 @@ from test_mail_server import mail_server
 
 from command import PRIORY
 from priory.demo import Drawn
-from priory.filter import Options
+from priory.options import Options
 from priory.server.counted import know, scoreboard
 from priory.server.http import PACKAGES
 from priory.server.http.metrics import exposition

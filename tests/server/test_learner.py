@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.learner import Learner
 from priory.wire.spamd import Request
 from real_daemon import wait_until

@@ -69,7 +69,7 @@ def asker(unchanged: Daemon) -> Client:
 
 def test_pages_are_those_of_the_library(asker: Client, unchanged: Daemon):
     with Filter.open(unchanged.home) as filter_:
-        every = filter_.lessons(most=1_000).lessons
+        every = filter_.lessons.page(most=1_000).lessons
         sender = every[0].sender
         moment = datetime.fromtimestamp(every[N // 2].time, UTC).isoformat()
         middle = datetime.fromisoformat(moment).timestamp()
@@ -87,7 +87,7 @@ def test_pages_are_those_of_the_library(asker: Client, unchanged: Daemon):
             "certainty_above=0.5&label=ham": Selection(certainty_above=0.5, label="ham"),
         }
         for query, selection in said.items():
-            expected = [each.as_dict() for each in filter_.lessons(selection, most=1_000).lessons]
+            expected = [each.as_dict() for each in filter_.lessons.page(selection, most=1_000).lessons]
             answer = asker.get(f"/v1/messages?most=1000&{query}").json
             assert answer == {"lessons": expected, "after": None, "total": len(expected)}
             found, after = [], ""
@@ -124,7 +124,7 @@ def test_what_cannot_be_selected_is_named(query: str, said: str, asker: Client):
 def test_a_file_has_all_lessons_that_are_selected(api: Client, daemon: Daemon):
     with Filter.open(daemon.home) as filter_:
         filter_.learn(b"From: eve@mail.example\n\nLunch?", "ham", "=cmd", 'An "n"\u20ac')
-        expected = [each.as_dict() for each in filter_.lessons(Selection(label="ham"), most=1_000).lessons]
+        expected = [each.as_dict() for each in filter_.lessons.page(Selection(label="ham"), most=1_000).lessons]
     answer = api.get("/v1/messages/export?label=ham")
     assert (answer.headers["Content-Type"], answer.headers["Content-Disposition"]) == (
         "application/jsonl",

@@ -14,7 +14,8 @@ from test_http import metrics
 import needed
 from priory.autolearn import Autolearn
 from priory.demo import Drawn, draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from real_daemon import serving, wait_until
 from real_postfix import free_port, postfix
 

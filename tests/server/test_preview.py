@@ -13,7 +13,8 @@ import pytest
 from http_client import Client
 from priory.decision import UNSURE, Costs, decide, thresholds
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
+from priory.options import Options
 from priory.server.http.json import json_bytes
 from priory.server.http.kept import Kept
 from priory.server.http.preview import previewed
@@ -48,7 +49,7 @@ def said_of(home: Path, costs: Costs) -> dict[str, tuple[str, str]]:
     """The label of each lesson that was scored, and what `decide` says of it."""
     with Filter.open(home) as filter_:
         found = {}
-        for each in filter_.lessons(most=1000).lessons:
+        for each in filter_.lessons.page(most=1000).lessons:
             if each.certainty is not None:
                 spam = each.certainty if each.label == "spam" else 1 - each.certainty
                 found[each.digest] = each.label, decide([1 - spam, spam], costs)

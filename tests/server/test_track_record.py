@@ -4,9 +4,10 @@ from pathlib import Path
 
 from priory.decision import Costs
 from priory.demo import draw
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.lab.prequential import predictions_of
 from priory.lab.track_record import TrackRecord
+from priory.options import Options
 from priory.server.http.kept import Kept
 
 
@@ -17,7 +18,7 @@ def test_a_filter_is_judged_by_what_it_said_before_it_learned(tmp_path: Path) ->
         inbox = [(drawn.raw, drawn.label, "") for drawn in draw(300, seed=8)]
         list(filter_.learn_many(inbox))
         found = kept.track_record(filter_)
-        seen = predictions_of(filter_.predicted(), filter_.options.labels)
+        seen = predictions_of(filter_.lessons.predicted(), filter_.options.labels)
         assert found.n == len(seen) > 250
         assert sum(each.bins.n.sum() for each in found.calibrations) == 2 * found.n
         assert [each.label for each in found.about] == ["spam"]

@@ -12,8 +12,8 @@ from priory.cli.options import HOME, Config, Home, Json, config_path, problems
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from priory.filter import Options
     from priory.imap.options import Account
+    from priory.options import Options
     from priory.server.options import Serving
 
 

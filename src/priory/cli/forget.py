@@ -113,7 +113,7 @@ def _forget_selected(selection: "Selection", home: Path, *, yes: bool, as_json: 
     forgotten = 0
     with opened(home) as filter_:
         refuse_label(selection.label, filter_)
-        n = filter_.n_lessons(selection)
+        n = filter_.lessons.n_of(selection)
         if yes:
             with bar("forgetting", lambda: n, quiet=as_json) as progressed:
                 for gone in filter_.forget_many(selection):

@@ -11,7 +11,7 @@ from priory.cli.mail import mailbox, mailbox_problems
 from priory.cli.options import HOME, Home, Problem, problems, read_options, require
 
 if TYPE_CHECKING:
-    from priory.filter import Options
+    from priory.options import Options
 
 
 class _Stopped(BaseException):

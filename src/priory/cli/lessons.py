@@ -81,7 +81,7 @@ def _pages(filter_: "Filter", selection: "Selection", most: int | None, after: s
     """Yield pages until there are none, or `most` lessons in them."""
     left = most or sys.maxsize
     while left:
-        page = filter_.lessons(selection, min(_PAGE, left), after)
+        page = filter_.lessons.page(selection, min(_PAGE, left), after)
         yield page
         left, after = left - len(page.lessons) if page.after else 0, page.after
 
@@ -89,7 +89,7 @@ def _pages(filter_: "Filter", selection: "Selection", most: int | None, after: s
 def _show(filter_: "Filter", selection: "Selection", most: int, after: str | None, home: Path) -> None:
     from priory.cli.show_lessons import show_lessons  # noqa: PLC0415
 
-    page, n = filter_.lessons(selection, most, after), filter_.n_lessons(selection)
+    page, n = filter_.lessons.page(selection, most, after), filter_.lessons.n_of(selection)
     if page.lessons:
         show_lessons(page.lessons)
     meant = "lessons" if selection.is_everything else "lessons selected"

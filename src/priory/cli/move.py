@@ -48,7 +48,8 @@ def move(source: _Place, target: _Place, as_json: Json = False) -> None:
 def _opened(place: str) -> "Iterator[Journal]":
     from priory.config.storing import is_address  # noqa: PLC0415
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import Store, open_file_to_read, open_store  # noqa: PLC0415
+    from priory.journal import Store, open_file_to_read  # noqa: PLC0415
+    from priory.journal.store import open_store  # noqa: PLC0415
 
     if is_address(place):
         journal = open_store(Store(place), VERSION)
@@ -64,7 +65,8 @@ def _opened(place: str) -> "Iterator[Journal]":
 def _made(place: str, like: "Journal") -> "Iterator[Journal]":
     from priory.config.storing import is_address  # noqa: PLC0415
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import Store, open_file, open_store, prepare_store  # noqa: PLC0415
+    from priory.journal import Store, open_file  # noqa: PLC0415
+    from priory.journal.store import open_store, prepare_store  # noqa: PLC0415
 
     if is_address(place):
         prepare_store(Store(place), VERSION, like.bits, like.personal_bits)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from priory.filter import Filter, Options
+    from priory.filter import Filter
+    from priory.options import Options
 
 HOME = Path("~/.priory")
 

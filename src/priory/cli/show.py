@@ -18,7 +18,7 @@ from priory.verdict import digits, in_words, printable, remedy, steps
 if TYPE_CHECKING:
     from priory.autolearn import Autolearn
     from priory.explanation import Coloured, Explanation
-    from priory.filter import Stats
+    from priory.stats import Stats
     from priory.verdict import Evidence, Verdict
 
 FOR: Final = "#c0392b"

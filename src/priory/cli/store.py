@@ -9,8 +9,8 @@ import typer
 from priory.cli.options import HOME, Home, Json, Problem, problems, read_options
 
 if TYPE_CHECKING:
-    from priory.filter import Options
     from priory.journal import Store
+    from priory.options import Options
 
 app = typer.Typer(
     name="store",
@@ -33,7 +33,7 @@ def prepare(home: Home = HOME) -> None:
     `priory --store postgresql://priory@db.example/priory store prepare`
     """
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import prepare_store  # noqa: PLC0415
+    from priory.journal.store import prepare_store  # noqa: PLC0415
 
     with problems():
         options = read_options(home)
@@ -51,7 +51,7 @@ def show(home: Home = HOME, as_json: Json = False) -> None:
     `priory --store postgresql://priory@db.example/priory store show`
     """
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import open_store  # noqa: PLC0415
+    from priory.journal.store import open_store  # noqa: PLC0415
 
     with problems():
         store = _store(read_options(home))

@@ -49,7 +49,7 @@ def list_users(home: Home = HOME, as_json: Json = False) -> None:
     `priory user list`
     """
     with opened(home) as filter_:
-        every = filter_.users()
+        every = filter_.users.every()
         labels = filter_.options.labels
     if as_json:
         for user in every:
@@ -79,7 +79,7 @@ def export(
     `priory user export ann --to ann.jsonl`
     """
     with opened(home) as filter_:
-        lessons = iter(filter_.exported(user))
+        lessons = iter(filter_.users.exported(user))
         first = next(lessons, None)
         if first is None:
             raise Problem(f"{printable(user)} has no lessons in {home}; priory user list says who has")
@@ -124,7 +124,7 @@ def delete(
         n = _n_of(filter_, user)
         if yes:
             with bar("deleting", lambda: n, quiet=as_json) as progressed:
-                for gone in filter_.delete_user(user):
+                for gone in filter_.users.delete(user):
                     deleted += gone
                     progressed(gone)
     if as_json:
@@ -140,4 +140,4 @@ def _n_of(filter_: "Filter", user: str) -> int:
 
     if not is_person(user):
         raise Problem("name the user to delete; lessons under no name are taken back with: priory forget")
-    return filter_.n_lessons(Selection(user=user))
+    return filter_.lessons.n_of(Selection(user=user))

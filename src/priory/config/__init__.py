@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING, TypeVar
 from priory.config.filtering import parse
 from priory.config.storing import with_variable
 from priory.config.tables import ConfigError
-from priory.filter import Options
+from priory.options import Options
 
 if TYPE_CHECKING:
     from priory.imap.options import Account

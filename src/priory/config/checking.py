@@ -8,8 +8,8 @@ from priory.config.mailbox import mailbox_in
 from priory.config.reporting import reporters_in
 from priory.config.serving import serving_in
 from priory.config.tables import ConfigError, given
-from priory.filter import Options
 from priory.imap.options import Account
+from priory.options import Options
 from priory.server.options import Serving
 
 Thing = TypeVar("Thing")

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from priory.decision import UNSURE, Costs, decide
 from priory.features import Spec
 from priory.features.patterns import compiled
-from priory.filter import Options
 from priory.journal import PERSONAL_BITS, Journal, JournalError, may_write
-from priory.memory import open_journal_to_read, refuse_another_order
+from priory.memory.home import open_journal_to_read
+from priory.memory.memory import refuse_another_order
+from priory.options import Options
 from priory.points import spam_label, unwanted_labels
 from priory.server.listeners import LONGEST_PATH, answers, obstacle
 from priory.server.options import Serving, is_local

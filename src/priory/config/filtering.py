@@ -20,8 +20,8 @@ from priory.config.tables import (
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, MOST_BITS, Spec
 from priory.features.patterns import PatternError, compiled
-from priory.filter import Options
 from priory.journal import PERSONAL_BITS
+from priory.options import Options
 
 LEAST_BITS: Final = 16  #: below, features are hardly told apart: docs/scaling.md
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from priory.config.tables import ConfigError, refuse_unknown, table
-from priory.filter import Options
 from priory.journal import Store
+from priory.options import Options
 
 VARIABLE: Final = "PRIORY_STORE"  #: says for all commands where the journal is, whatever the file says
 _BEGINNINGS: Final = ("postgresql://", "postgres://")

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from shlex import quote
 
-from priory.filter import Filter, Options, Prepared
+from priory.filter import Filter
 from priory.imap import sightings
 from priory.imap.options import SCHEME, Account
 from priory.imap.session import Fetched, Session, Status
@@ -24,7 +24,9 @@ from priory.imap.sightings import (
     target_of,
 )
 from priory.imap.store import Store
+from priory.options import Options
 from priory.points import ham_label, is_unwanted, spam_label
+from priory.reading import Prepared
 from priory.server.log import log
 from priory.verdict import Verdict, printable
 

@@ -11,12 +11,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from priory.filter import READ_TOGETHER, together
 from priory.imap.errors import MailboxError
 from priory.imap.folders import Folders, found
 from priory.imap.options import Account
 from priory.imap.sightings import Look, State, is_filing
 from priory.imap.trouble import TROUBLE
+from priory.reading import READ_TOGETHER, together
 from priory.verdict import printable
 
 try:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from priory.filter import Options
 from priory.imap.options import Account
 from priory.imap.rounds import Rounds, shown
 from priory.imap.session import Session, UntrustedError
 from priory.imap.store import Store
 from priory.imap.trouble import TROUBLE, described
 from priory.journal import JournalError
+from priory.options import Options
 from priory.server.log import log
 
 LONGEST_PAUSE_S: Final = 300.0

@@ -23,11 +23,8 @@ from priory.journal.lesson import (
     is_person,
 )
 from priory.journal.listing import Entry
-from priory.journal.merging import merge
-from priory.journal.outbox import Kept, Outbox
 from priory.journal.selection import EVERYTHING, Selection, SelectionError
 from priory.journal.sqlite import may_write, open_file, open_file_to_read
-from priory.journal.store import follow_store, open_store, open_store_or_later, prepare_store
 from priory.journal.view import View
 
 __all__ = [
@@ -40,21 +37,14 @@ __all__ = [
     "JournalAwayError",
     "JournalBusyError",
     "JournalError",
-    "Kept",
     "Lesson",
-    "Outbox",
     "Rank",
     "Selection",
     "SelectionError",
     "Store",
     "View",
-    "follow_store",
     "is_person",
     "may_write",
-    "merge",
     "open_file",
     "open_file_to_read",
-    "open_store",
-    "open_store_or_later",
-    "prepare_store",
 ]

@@ -11,7 +11,6 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude, judge
 from priory.lab.digests import settings_digest
 from priory.lab.error import LabError
@@ -32,6 +31,7 @@ from priory.lab.source import Source, counted
 from priory.lab.splits import Folds
 from priory.lab.suspects import Suspects, suspects
 from priory.lab.tried import mail_digest
+from priory.options import Options
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class CostTrial:
     @classmethod
     def of(cls, filter_: Filter) -> Self:
         """Look through the lessons of a filter."""
-        lessons, labels = filter_.predicted(), filter_.options.labels
+        lessons, labels = filter_.lessons.predicted(), filter_.options.labels
         n_unscored = sum(filter_.journal.tally().values()) - len(lessons.labels)
         try:
             ground = Ground.of(predictions_of(lessons, labels))
@@ -93,7 +93,7 @@ class CostTrial:
     def _lessons(self, filter_: Filter, tried: Tried, shown: NDArray[np.intp]) -> list[Changed]:
         said, labels = tried.now.confusion.said, filter_.options.labels
         changes = self.lessons.changes[shown].tolist()
-        listed = filter_.learned_by(changes)
+        listed = filter_.lessons.learned_by(changes)
         probabilities = np.exp(self.lessons.log_probabilities[shown]).tolist()
         return [
             Changed(

@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 from priory.corpus import Labelled
 from priory.features import Features, Spec, unpacked
-from priory.filter import Prepared, prepared
 from priory.journal import Journal
 from priory.lab.hands import Hands
 from priory.lab.splits.threads import HEADERS
 from priory.message import Message, parse
+from priory.reading import Prepared, prepared
 from priory.workers import Workers
 
 CHUNK: Final = 64  #: messages that go to another process together,

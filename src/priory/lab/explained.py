@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from priory.corpus import Labelled
-from priory.filter import Options
 from priory.lab.filter_classifier import rows_of, taught
 from priory.lab.judging import places
 from priory.lab.learner import Said, reasons
@@ -18,6 +17,7 @@ from priory.lab.mail import Mail
 from priory.lab.run import Mistake, Run, worst
 from priory.lab.splits import Folds
 from priory.lab.weights import N_WEIGHED, weights
+from priory.options import Options
 
 
 def explained(run: Run, mail: Mail, folds: Folds, options: Options, raw: Iterable[Labelled]) -> Run:

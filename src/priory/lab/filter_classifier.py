@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from priory.decision import Costs
 from priory.features import KINDS, Features
-from priory.filter import Filter, Options, Prepared
+from priory.filter import Filter
 from priory.lab.fleeting import fleeting_folder
 from priory.lab.probabilities import from_log_odds
+from priory.options import Options
+from priory.reading import Prepared
 from priory.scoring import calibrations, scores
 
 

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from priory.filter import Filter, Options, Prepared
+from priory.filter import Filter
 from priory.lab.error import LabError
 from priory.lab.fleeting import fleeting_folder
 from priory.lab.probabilities import from_log_odds, log_probabilities
 from priory.lab.run import Mistake, Reason, weightiest
+from priory.options import Options
+from priory.reading import Prepared
 
 FOLDED_BITS: Final = 20  #: columns that classifiers other than the filter are given
 
@@ -100,7 +102,7 @@ class PartialFitLearner:
 
     >>> from priory.bayes import BernoulliNB
     >>> from priory.features import Spec
-    >>> from priory.filter import prepare
+    >>> from priory.reading import prepare
     >>> learner = PartialFitLearner(BernoulliNB(), ("ham", "spam"))
     >>> np.exp(learner.log_probabilities(prepare(b"Subject: hello", Spec()))).tolist()
     [0.5, 0.5]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from priory.bayes.counts import HeldOut
 from priory.features import Features, unpacked
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.journal import Lesson
 from priory.lab.error import LabError
 from priory.lab.filter_classifier import rows_of, taught
@@ -21,6 +21,7 @@ from priory.lab.mail import Mail
 from priory.lab.predictions import Predictions
 from priory.lab.probabilities import from_log_odds
 from priory.lab.run import Run
+from priory.options import Options
 from priory.scoring import calibrations, scores
 
 

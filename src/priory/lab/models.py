@@ -20,12 +20,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from priory.features import KINDS
-from priory.filter import Options
 from priory.lab.catalogue import MODELS
 from priory.lab.error import LabError
 from priory.lab.filter_classifier import FilterClassifier
 from priory.lab.learner import FilterLearner, Learner, PartialFitLearner
 from priory.lab.mail import Mail
+from priory.options import Options
 
 N_INFORMATIVE: Final = 300  #: features for models that cannot take all
 

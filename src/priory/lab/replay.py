@@ -61,7 +61,7 @@ def replay(
 
     >>> from priory.demo import draw
     >>> from priory.corpus import Labelled
-    >>> from priory.filter import Options
+    >>> from priory.options import Options
     >>> from priory.lab.example import examples
     >>> from priory.lab.learner import FilterLearner
     >>> options = Options()

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from priory.corpus import Corpus, CorpusError, Labelled
-from priory.filter import Filter, Options
+from priory.filter import Filter
 from priory.lab.error import LabError
 from priory.lab.example import Example, examples, lessons
 from priory.lab.hands import Hands
 from priory.lab.mail import by_time
+from priory.options import Options
 
 T = TypeVar("T")
 _MOST_KEPT = 64 * 1024  #: bytes of a message that is kept while messages are put in order

@@ -53,7 +53,7 @@ class Suspicions:
     @classmethod
     def of(cls, filter_: Filter) -> Self:
         """Judge all lessons by what was predicted of each before it was learned."""
-        said = filter_.predicted()
+        said = filter_.lessons.predicted()
         try:
             found = suspects(predictions_of(said, filter_.options.labels))
         except LabError as error:
@@ -67,7 +67,7 @@ class Suspicions:
         changes, probabilities = self.changes[left], self.probabilities[left]
         n = int((probabilities > SUSPICIOUS).sum())
         first = changes[: min(n, most)].tolist()
-        lessons, labels = filter_.learned_by(first), filter_.options.labels
+        lessons, labels = filter_.lessons.learned_by(first), filter_.options.labels
         rest = zip(self.rather[left].tolist(), probabilities.tolist(), strict=True)
         return SuspectLessons(
             suspects=[

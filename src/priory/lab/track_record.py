@@ -68,7 +68,7 @@ class TrackRecord:
     @classmethod
     def of(cls, filter_: Filter) -> Self:
         """Judge a filter by what was predicted of its lessons."""
-        lessons = filter_.predicted()
+        lessons = filter_.lessons.predicted()
         seen = predictions_of(lessons, filter_.options.labels)
         if not len(seen):
             return cls(seen.classes, 0, None, None, (), (), ())

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Final
 
 from priory import __version__
-from priory.filter import Filter, Options, Prepared
+from priory.filter import Filter
 from priory.keeping import KEPT
 from priory.marking import marked, marked_head
+from priory.options import Options
 from priory.points import ham_label, rating_of, spam_label
+from priory.reading import Prepared
 from priory.verdict import Verdict, by_kind, digits, in_words, printable, readable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rated, told
 

@@ -4,7 +4,7 @@ import socket
 from collections import Counter
 from dataclasses import dataclass
 
-from priory.filter import Options
+from priory.options import Options
 from priory.server.counted import HTTP, WORKER
 from priory.server.listeners import Listener
 from priory.server.options import Serving

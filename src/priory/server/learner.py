@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from priory.filter import Options, Prepared
 from priory.journal import JournalAwayError
 from priory.journal.outbox import NAME as OUTBOX
 from priory.journal.view import SNAPSHOT_EVERY
+from priory.options import Options
+from priory.reading import Prepared
 from priory.server.ager import SOON_S, Ager
 from priory.server.answers import tell
 from priory.server.connection import log_error

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from priory.decision import Costs
-from priory.filter import Options
 from priory.forking import forked
+from priory.options import Options
 from priory.server.connection import DRAIN_S
 from priory.server.counted import COSTS, HTTP, READY, ROLES, WORKER, know, number_of, scoreboard
 from priory.server.crew import Crew, Member

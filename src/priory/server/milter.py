@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from priory.filter import Filter, Prepared
+from priory.filter import Filter
 from priory.marking import OURS, fields
+from priory.reading import Prepared
 from priory.server.actions import action
 from priory.server.connection import DRAIN_S, Connection, Stage, log_error
 from priory.server.counted import CHECK_TIMES

@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Final
 
 import priory.evidence  # noqa: F401 - which is loaded when it is needed: here it is, and once for all workers
-from priory.filter import Filter, Options, Prepared
+from priory.filter import Filter
 from priory.journal import JournalError
+from priory.options import Options
+from priory.reading import Prepared
 from priory.server.answers import answer
 from priory.server.connection import Connection, Stage, log_error
 from priory.server.counted import CONNECTED

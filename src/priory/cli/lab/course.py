@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from priory.cli.options import Problem
-from priory.filter import Options
 from priory.lab.bench import Bench, Subject, conclude
 from priory.lab.digests import settings_digest
 from priory.lab.example import Example
@@ -24,6 +23,7 @@ from priory.lab.report import Report
 from priory.lab.sealed import Sealed
 from priory.lab.source import Source, counted, in_order
 from priory.lab.tried import mail_digest
+from priory.options import Options
 
 FEW_CHANGES: Final = 0.02  #: of label from one message to the next, per message: then folders were taught one by one
 

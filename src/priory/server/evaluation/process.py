@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from priory.filter import Options
 from priory.journal import JournalError
+from priory.options import Options
 from priory.server.connection import log_error
 from priory.server.evaluation.run import Asked, Outcome, Progress, RunFiles
 

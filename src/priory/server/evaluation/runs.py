@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
-from priory.filter import Options
+from priory.options import Options
 from priory.server.evaluation.run import Asked, Outcome, Run, RunFiles
 
 MOST_KEPT: Final = 20

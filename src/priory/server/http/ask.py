@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from fastapi import APIRouter, Response
 
-from priory.filter import Filter, prepared
+from priory.filter import Filter
 from priory.message import Message, parse
+from priory.reading import prepared
 from priory.server.counted import CHECK_TIMES, HTTP
 from priory.server.http import schemas
 from priory.server.http.access import needs

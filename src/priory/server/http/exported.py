@@ -29,7 +29,7 @@ def exported(
     filter_: Filter, selection: Selection, format_: Format, after: str | None = None
 ) -> tuple[bytes, str | None]:
     """Return the part of a file that begins after a place, and the place where it ends; None at the end of all."""
-    lessons, then = filter_.lessons(selection, _TOGETHER, after)
+    lessons, then = filter_.lessons.page(selection, _TOGETHER, after)
     if format_ is Format.JSONL:
         return b"".join(json_bytes(each.as_dict()) + b"\n" for each in lessons), then
     return _table(lessons, with_head=after is None), then

@@ -81,7 +81,7 @@ def messages_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         if selection.is_everything:
             raise SelectionError("the selection has all lessons in it: say which to forget")
         begun = time.perf_counter()
-        changes = await filters.look(lambda filter_: filter_.changes_of(selection))
+        changes = await filters.look(lambda filter_: filter_.lessons.changes_of(selection))
         if len(changes) != expect:
             raise HTTPException(
                 409,
@@ -96,9 +96,9 @@ def messages_routes(daemon: Daemon, filters: Filters) -> APIRouter:
 
 def page(filter_: Filter, selection: Selection, most: int, after: str | None) -> dict[str, Any]:
     """Return a page of the lessons of a selection as plain values, and how many there are in all."""
-    meant = filter_.resolved(selection)
-    lessons, then = filter_.lessons(meant, most, after)
-    return {"lessons": [each.as_dict() for each in lessons], "after": then, "total": filter_.n_lessons(meant)}
+    meant = filter_.lessons.resolved(selection)
+    lessons, then = filter_.lessons.page(meant, most, after)
+    return {"lessons": [each.as_dict() for each in lessons], "after": then, "total": filter_.lessons.n_of(meant)}
 
 
 async def _forgotten(daemon: Daemon, filters: Filters, changes: list[int]) -> int:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from priory.decision import Costs
-from priory.filter import Options
 from priory.journal import JournalAwayError, JournalError
-from priory.memory import open_journal_to_read
+from priory.memory.home import open_journal_to_read
+from priory.options import Options
 from priory.server.counted import READY
 from priory.server.options import Serving
 from priory.server.scoreboard import Scoreboard, Tally

@@ -15,7 +15,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from priory.corpus import CorpusError, file
 from priory.corpus.looks import is_archive
-from priory.filter import READ_TOGETHER, together
+from priory.reading import READ_TOGETHER, together
 from priory.server.http.limits import bounded, coming
 from priory.server.options import Serving
 from priory.verdict import printable

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Response
 
 from priory import __version__
-from priory.filter import Filter, Stats
+from priory.filter import Filter
 from priory.journal import JournalError
 from priory.markup import Html, element, together
 from priory.server.history import NAME, HistoryError
@@ -24,6 +24,7 @@ from priory.server.page.shell import Visit, document
 from priory.server.page.tables import plain_table
 from priory.server.page.visiting import visiting
 from priory.server.recording import Recording
+from priory.stats import Stats
 
 _FEWEST: Final = 25  # predictions that say something
 

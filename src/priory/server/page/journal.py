@@ -51,9 +51,9 @@ def journal_page(daemon: Daemon, filters: Filters) -> APIRouter:
 
 
 def _seen(filter_: Filter, this: Asked, after: str | None) -> _Seen:
-    meant = filter_.resolved(this.selection)
-    page = filter_.lessons(meant, _MOST, after)
-    return _Seen(page, filter_.n_lessons(meant), filter_.n_lessons(), is_first=after is None)
+    meant = filter_.lessons.resolved(this.selection)
+    page = filter_.lessons.page(meant, _MOST, after)
+    return _Seen(page, filter_.lessons.n_of(meant), filter_.lessons.n_of(), is_first=after is None)
 
 
 def _tabs(here: str) -> Html:
