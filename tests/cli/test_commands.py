@@ -40,7 +40,7 @@ def test_output_that_cannot_be_written_is_one_line(home: Path):
         (("check", "/no/such/mail"), "/no/such/mail"),
         (
             ("merge", "postgresql://ann:secret@db.example/mail"),
-            "merge takes homes: copy the journal into one first with priory move postgresql://ann@db.example/mail HOME",
+            "merge takes homes: copy it into one first with priory move postgresql://ann@db.example/mail HOME",
         ),
         (("merge", "/no/such/home"), "/no/such/home is no home of a filter: there is no journal.sqlite"),
         (("explain", "-", "--html", "/no/such/folder/x.html"), "/no/such/folder/x.html cannot be written"),

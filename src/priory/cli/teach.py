@@ -235,10 +235,7 @@ def _merge(filter_: "Filter", other: str) -> dict[str, int]:
     from priory.journal import Store, open_file_to_read  # noqa: PLC0415
 
     if is_address(other):
-        name = Store(other).name
-        raise Problem(
-            f"merge takes homes: copy the journal into one first with priory move {name} HOME, and merge that"
-        )
+        raise Problem(f"merge takes homes: copy it into one first with priory move {Store(other).name} HOME")
     place = Path(other).expanduser()
     path = place / "journal.sqlite" if place.is_dir() else place
     if not path.is_file():
