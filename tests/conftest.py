@@ -1,6 +1,7 @@
 """What tests share: where the real corpora are, and how to be somebody else than root."""
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,14 +90,10 @@ def unprivileged() -> Callable[[], object]:
 
 
 @pytest.fixture
-def open_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that every user can reach: pytest's own is closed to others."""
-    parents = [tmp_path, *tmp_path.parents[:2]]
-    modes = [parent.stat().st_mode for parent in parents]
-    for parent in parents:
-        parent.chmod(0o755)
-    folder = tmp_path / "home"
-    folder.mkdir()
-    yield folder
-    for parent, mode in zip(parents, modes, strict=True):
-        parent.chmod(mode)
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach: pytest's own is closed to others, and shared with other processes."""
+    with tempfile.TemporaryDirectory(prefix="priory-open-") as parent:
+        Path(parent).chmod(0o755)
+        folder = Path(parent) / "home"
+        folder.mkdir()
+        yield folder
