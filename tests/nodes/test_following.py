@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from priory.decision import Costs
 from priory.demo import draw
 from priory.filter import Filter
-from priory.journal import Store
+from priory.journal import JournalError, Store
 from priory.options import Options
 from real_daemon import wait_until
 from real_postgres import Postgres, proxy
@@ -43,6 +44,39 @@ def test_what_others_teach_comes_by_itself(postgres: Postgres, journal_database:
         wait_until(lambda: has_followed(checking, learning))
         assert counted(checking) == counted(learning)
         assert not checking.check(MAIL[0][0]).reason
+
+
+THREE = Costs(("ham", "spam", "phishing"), ((0, 9, 9), (9, 0, 9), (9, 9, 0)))
+
+
+@pytest.mark.parametrize("by_thread", [True, False])
+def test_a_label_that_is_not_known_here_keeps_no_mail_from_being_judged(
+    postgres: Postgres, journal_database: str, tmp_path: Path, by_thread: bool
+):
+    url = postgres.url(journal_database)
+    with (
+        Filter.open(tmp_path / "a", Options(THREE, store=Store(url, "a"))) as learning,
+        Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as behind,
+    ):
+        taught(behind, MAIL)
+        behind.rebuild()  # which writes down the counts
+        if by_thread:
+            behind.follow()
+        said, counts = behind.check(MAIL[0][0]).probabilities, counted(behind)
+        learning.learn(b"Subject: your mailbox is full", "phishing")
+        wait_until(lambda: behind.refresh() or behind.trouble is not None)
+        assert "add the label" in str(behind.trouble)
+        assert behind.check(MAIL[0][0]).probabilities == said
+        assert counted(behind) == counts
+        with pytest.raises(JournalError, match="'phishing', which the configuration does not name"):
+            behind.learn(MAIL[0][0], "spam")
+        assert behind.check(MAIL[0][0]).probabilities == said
+        with Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as started_anew:
+            assert started_anew.check(MAIL[0][0]).probabilities == said
+        learning.forget(b"Subject: your mailbox is full")
+        wait_until(lambda: has_followed(behind, learning))
+        assert behind.trouble is None
+        assert behind.learn(MAIL[0][0], "spam").outcome in {"relearned", "known"}
 
 
 def test_a_check_asks_no_server(

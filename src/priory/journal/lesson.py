@@ -28,6 +28,10 @@ class JournalAwayError(JournalError):
     """The server of a journal cannot be reached now."""
 
 
+class UnknownLabelError(JournalError):
+    """Another machine has taught a label that this one does not know."""
+
+
 class Rank(NamedTuple):
     """Which of two lessons about a message counts: the later, and where two are of one moment, the greater."""
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -13,7 +13,14 @@ from priory.journal.automatic import Tallies
 from priory.journal.database import SharedSnapshots
 from priory.journal.following import Following
 from priory.journal.journal import Journal
-from priory.journal.lesson import Change, JournalAwayError, JournalBusyError, JournalError, Position
+from priory.journal.lesson import (
+    Change,
+    JournalAwayError,
+    JournalBusyError,
+    JournalError,
+    Position,
+    UnknownLabelError,
+)
 from priory.journal.news import Mark, News
 from priory.journal.ownership import one_at_a_time
 from priory.journal.snapshot import Snapshot, load_snapshot, save_snapshot
@@ -47,7 +54,9 @@ class View:
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
-        self.following = Following(self)  #: the journal, as well as it can be reached
+        self.following = Following(
+            self, shared=journal.shared is not None
+        )  #: the journal, as well as it can be reached
         self.change = 0
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: how many of the messages of each label the filter has learned by itself
@@ -82,6 +91,7 @@ class View:
 
     def take(self, news: News) -> None:
         """Take in what has come; counts that could not, or do not add up then, start anew at the next look."""
+        self._refuse_unknown(news.changes)
         try:
             for change in news.changes:
                 self._apply(change)
@@ -108,12 +118,17 @@ class View:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
         now = self._journal.position()
         try:
-            if not self._is_on_the_way_to(now):
+            was_on_the_way = self._is_on_the_way_to(now)
+            if not was_on_the_way:
                 self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
         except JournalAwayError:
             raise  # what came is taken in as a whole, nothing else is
+        except UnknownLabelError:
+            if not was_on_the_way:
+                self.invalidate()  # what was written down here is newer
+            raise
         except BaseException:
             self.invalidate()
             raise
@@ -172,6 +187,7 @@ class View:
         while self.change < now.change:
             end = min(self.change + PAGE, now.change)
             page = list(self._journal.changes_between(self.change, end))
+            self._refuse_unknown(page)
             stamp = now.stamp if end == now.change else self._journal.stamp_of(end)
             try:
                 for change in page:
@@ -238,11 +254,16 @@ class View:
 
     def _label(self, label: str) -> int:
         if label not in self._labels:
-            raise JournalError(
+            raise UnknownLabelError(
                 f"{self._journal.name} holds lessons labelled {label!r}, which the configuration does not name "
                 f"(it has {', '.join(self._labels)}): add the label to it."
             )
         return self._labels.index(label)
+
+    def _refuse_unknown(self, changes: Iterable[Change]) -> None:
+        """Refuse changes as a whole of which some have a label that is not known here: counts stay what they are."""
+        for label in {change.label for change in changes}:
+            self._label(label)
 
     @property
     def by_people(self) -> list[int]:
