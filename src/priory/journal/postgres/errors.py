@@ -11,10 +11,11 @@ from priory.journal.lesson import JournalAwayError, JournalBusyError, JournalErr
 _REFUSED: Final = {
     "password authentication failed": "Give the right password, in the address, in PGPASSWORD or in ~/.pgpass.",
     "no password supplied": "Give a password, in the address, in PGPASSWORD or in ~/.pgpass.",
-    "role ": "Name an account that the server has.",
-    "database ": "Make it with createdb, or name another.",
+    'role "': "Name an account that the server has.",
+    'database "': "Make it with createdb, or name another.",
     "pg_hba.conf": "Let this machine in, in the server's pg_hba.conf.",
-    "SSL": "Check sslmode in the address and the certificates.",
+    "SSL was required": "Check sslmode in the address, and whether the server has TLS switched on.",
+    "certificate": "Check sslmode in the address and the certificates.",
 }
 _WRONG: Final[tuple[tuple[tuple[type[psycopg.Error], ...], str], ...]] = (
     (
@@ -38,12 +39,10 @@ _MISTAKES: Final = (psycopg.ProgrammingError, psycopg.IntegrityError, psycopg.Da
 
 def not_connected(error: psycopg.Error, name: str) -> JournalError:
     """Return our error for a connection that could not be made."""
-    said = _plain(str(error))
-    if "FATAL" in said or "SSL" in said:
-        said = said.rpartition("FATAL:")[2].strip()
-        for mark, remedy in _REFUSED.items():
-            if mark in said and "starting up" not in said:
-                return JournalError(f"{name} does not let us in: {said}. {remedy}")
+    said = _plain(str(error)).rpartition("FATAL:")[2].strip()
+    for mark, remedy in _REFUSED.items():
+        if mark in said:
+            return JournalError(f"{name} does not let us in: {said}. {remedy}")
     if isinstance(error, psycopg.ProgrammingError):
         return JournalError(f"{name} is no address of a database: {said}. Write postgresql://account@host/database.")
     return JournalAwayError(f"{name} cannot be reached: {said}. Check that the server runs, and the way to it.")
