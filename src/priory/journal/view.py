@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -288,7 +288,7 @@ class View:
         with self._journal.reading():
             self.catch_up()
             settled = self._journal.position().settled
-        with one_at_a_time(self._path) as is_ours:
+        with self._errors_named(), one_at_a_time(self._path) as is_ours:
             if is_ours:
                 self._save()
         self._saved_change = self.change
@@ -296,8 +296,13 @@ class View:
             shared.save(self.change, self._stamp, self._labels, self.counts.room)
 
     def _save(self) -> str:
-        try:
+        with self._errors_named():
             return save_snapshot(self._path, self.counts, (self.change, self._stamp), self._journal.id, self._labels)
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             reason = os.strerror(error.errno or 0)
             raise JournalError(
