@@ -265,6 +265,24 @@ def test_who_cannot_write_a_snapshot_learns_nevertheless(
         nodes[0]._memory.view.save()
 
 
+def test_of_several_processes_of_a_machine_one_writes_the_snapshot(
+    nodes: list[Filter], mail: list[Drawn], journals: Journals
+) -> None:
+    one = nodes[0]
+    with Filter.open(one.home, one.options) as other:
+        list(one.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:8]))
+        one._memory.view.save_if_due(4)
+        other.refresh()
+        path = one.home / journals.counts
+        written = path.stat().st_ino
+        other._memory.view.save_if_due(4)
+        assert path.stat().st_ino == written
+        list(one.learn_many((drawn.raw, drawn.label, "") for drawn in mail[8:16]))
+        other.refresh()
+        other._memory.view.save_if_due(4)
+        assert path.stat().st_ino != written
+
+
 def test_nobody_there_is_said_to_be_away() -> None:
     with pytest.raises(JournalAwayError, match=r"postgresql://ann@127.0.0.1:1/mail cannot be reached: .*refused"):
         open_store(Store("postgresql://ann:secret@127.0.0.1:1/mail"), VERSION)

@@ -28,6 +28,8 @@ MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+#: Where others teach all the time: at most so many bytes are written for each change that a start is spared.
+SNAPSHOT_BYTES: Final = 64 * 1024
 #: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
 RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
@@ -255,9 +257,20 @@ class View:
 
         A snapshot only makes the next start quicker: no one waits for it, and no one fails for want of it.
         """
-        if self.change - self._saved_change >= every:
+        if self._journal.shared:
+            every = max(every, sum(map(len, self.counts.room)) // SNAPSHOT_BYTES)
+        if self.change - self._saved_change >= every and not self._is_saved_by_another(every):
             with suppress(JournalError):
                 self.save(wait=False)
+
+    def _is_saved_by_another(self, every: int) -> bool:
+        """Tell whether another process of this machine, which follows a shared journal as well, has just done it."""
+        if not self._journal.shared:
+            return False
+        there = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
+        if there and self._saved_change < there.change <= self.change:
+            self._saved_change = there.change
+        return self.change - self._saved_change < every
 
     def save(self, *, wait: bool = True) -> None:
         """Write a snapshot of the counts, and let the journal drop what it kept only for that."""
