@@ -100,5 +100,6 @@ class Ageing:
         return n_gone
 
     def _still_beyond(self, some: "list[Entry]") -> list[tuple[bytes, str]]:
-        there = [entry for entry in some if self._journal.listing.still([entry.change])]
+        left = set(self._journal.listing.still([entry.change for entry in some]))
+        there = (entry for entry in some if (entry.digest, entry.user) in left)
         return [(entry.digest, entry.user) for entry in self._bounds.beyond(there, self._journal.tallies())]

@@ -48,6 +48,14 @@ def test_what_a_user_said_can_be_let_go_of_without_a_trace(tmp_path: Path):
     assert b"bob@home.example" not in (tmp_path / "outbox.sqlite").read_bytes()
 
 
+def test_who_only_looks_writes_nothing(tmp_path: Path):
+    outbox = Outbox(tmp_path, "one")
+    outbox.keep([kept("a")])
+    before = (tmp_path / "outbox.sqlite").stat().st_mtime_ns
+    assert (len(outbox), outbox.first(1)[0]) == (1, [kept("a")])
+    assert (tmp_path / "outbox.sqlite").stat().st_mtime_ns == before
+
+
 def test_nobody_else_may_read_it(tmp_path: Path):
     Outbox(tmp_path, "one").keep([kept("a")])
     assert (tmp_path / "outbox.sqlite").stat().st_mode & 0o777 == 0o600

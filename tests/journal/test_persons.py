@@ -1,12 +1,13 @@
 """Lessons of persons: for them and for everyone, bounded, exact to take back, and gone without a trace."""
 
 import random
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from journals import SMALL, CountsOf, Open
+from journals import SMALL, CountsOf, Journals, Open
 
 from priory import influence
 from priory.decision import Costs
@@ -204,3 +205,13 @@ def test_a_log_that_somebody_reads_is_not_said_to_be_wiped(tmp_path: Path, mail:
             with pytest.raises(JournalError, match="in use"):
                 sum(filter_.users.delete("ann"))
         assert sum(filter_.users.delete("ann")) == 0
+
+
+def test_what_counts_for_one_alone_is_not_scored_again_for_everyone(tmp_path: Path, journals: Journals) -> None:
+    predicted = bytes(8)
+    every = [Lesson(bytes([n]) * 32, "ham", b"\0", predicted, "ann", shared=n > 1) for n in (1, 2)]
+    journal = journals.open(tmp_path)
+    with closing(journal), journal.writing():
+        journal.learn_many(every)
+        assert journal.predicted_with("ham", 10, 0, predicted) == every[1:]
+        assert journal.unscored("ham", 10, 4) == every[1:]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -16,7 +17,7 @@ import real_postgres
 from priory.demo import Drawn
 from priory.features import VERSION, Spec
 from priory.filter import Filter
-from priory.journal import JournalAwayError, JournalError, Rank, Store
+from priory.journal import JournalAwayError, JournalError, Lesson, Rank, Store
 from priory.journal import view as view_module
 from priory.journal.postgres import schema
 from priory.journal.postgres.errors import not_connected
@@ -250,6 +251,69 @@ def test_a_database_that_is_full_is_away(postgres: real_postgres.Postgres, datab
     postgres.run(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
     with pytest.raises(JournalAwayError, match="is not currently accepting connections"):
         open_store(Store(database), VERSION)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'connection to server at "db" failed: FATAL:  the database system is starting up',
+        'connection to server at "db" failed: FATAL:  the database system is shutting down',
+        'connection to server at "db" failed: FATAL:  the database system is in recovery mode',
+        'connection to server at "db" failed: FATAL:  sorry, too many clients already',
+        'connection to server at "db" failed: SSL connection has been closed unexpectedly',
+        'connection to server at "db" failed: SSL SYSCALL error: EOF detected',
+    ],
+)
+def test_a_server_that_will_be_back_is_said_to_be_away(said: str) -> None:
+    assert isinstance(not_connected(psycopg.OperationalError(said), "the journal"), JournalAwayError)
+
+
+@pytest.mark.parametrize(
+    "said", ["server does not support SSL, but SSL was required", "SSL error: certificate verify failed"]
+)
+def test_a_server_that_is_not_to_be_trusted_does_not_come_back_by_itself(said: str) -> None:
+    error = not_connected(psycopg.OperationalError(said), "the journal")
+    assert str(error).startswith(f"the journal does not let us in: {said}. Check sslmode in the address")
+    assert not isinstance(error, JournalAwayError)
+
+
+def test_much_that_is_written_at_once_is_not_held_back(
+    postgres: real_postgres.Postgres, tmp_path: Path, journals: Journals
+) -> None:
+    journal = journals.open(tmp_path)
+    database = journals.name(tmp_path).rpartition("/")[2]
+    with closing(journal), journal.writing():
+        journal.learn_many(Lesson(n.to_bytes(32), "ham", bytes(100)) for n in range(10_000))
+        ((size,),) = postgres.run("SELECT pg_relation_size('priory.lessons')", database)
+        assert size > 1_000_000
+
+
+def test_who_cannot_write_a_snapshot_learns_nevertheless(
+    nodes: list[Filter], mail: list[Drawn], tmp_path: Path, journals: Journals
+) -> None:
+    (nodes[0].home / f"{journals.counts}.lock").mkdir()
+    nodes[0].learn(mail[0].raw, "ham")
+    nodes[0]._memory.view.save_if_due(1)
+    with pytest.raises(JournalError, match="cannot be written: Is a directory"):
+        nodes[0]._memory.view.save()
+
+
+def test_of_several_processes_of_a_machine_one_writes_the_snapshot(
+    nodes: list[Filter], mail: list[Drawn], journals: Journals
+) -> None:
+    one = nodes[0]
+    with Filter.open(one.home, one.options) as other:
+        list(one.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:8]))
+        one._memory.view.save_if_due(4)
+        other.refresh()
+        path = one.home / journals.counts
+        written = path.stat().st_ino
+        other._memory.view.save_if_due(4)
+        assert path.stat().st_ino == written
+        list(one.learn_many((drawn.raw, drawn.label, "") for drawn in mail[8:16]))
+        other.refresh()
+        other._memory.view.save_if_due(4)
+        assert path.stat().st_ino != written
 
 
 def test_nobody_there_is_said_to_be_away() -> None:

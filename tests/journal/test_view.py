@@ -322,7 +322,7 @@ def test_a_label_the_configuration_does_not_name_is_an_error_that_says_so(
     with opened(tmp_path) as filter_:
         for _ in range(2):
             with pytest.raises(JournalError) as caught:
-                filter_.check(mail[0].raw)
+                filter_.learn(mail[0].raw, "ham")
             assert str(caught.value) == (
                 f"{journals.name(tmp_path)} holds lessons labelled 'newsletter', which the configuration does not "
                 "name (it has ham, spam): add the label to it."

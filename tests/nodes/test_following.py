@@ -1,5 +1,9 @@
 """A node takes in what others teach without asking for it, also after it was cut off."""
 
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -77,6 +81,32 @@ def test_a_label_that_is_not_known_here_keeps_no_mail_from_being_judged(
         wait_until(lambda: has_followed(behind, learning))
         assert behind.trouble is None
         assert behind.learn(MAIL[0][0], "spam").outcome in {"relearned", "known"}
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """A process that has more files open than select() can tell apart."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], min(4096, limits[1])), limits[1]))
+    with ExitStack() as stack:
+        for _ in range(1100):
+            stack.enter_context(open(os.devnull, "rb"))  # noqa: PTH123
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_who_has_many_files_open_follows_as_well(
+    postgres: Postgres, journal_database: str, tmp_path: Path, many_files: None
+):
+    url = postgres.url(journal_database)
+    with (
+        Filter.open(tmp_path / "a", Options(store=Store(url, "a"))) as learning,
+        Filter.open(tmp_path / "b", Options(store=Store(url, "b"))) as checking,
+    ):
+        checking.follow()
+        taught(learning, MAIL)
+        wait_until(lambda: has_followed(checking, learning))
+        assert checking.trouble is None
 
 
 def test_a_check_asks_no_server(

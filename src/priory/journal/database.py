@@ -5,12 +5,13 @@ Names that are words of SQL are quoted, values are question marks. Where databas
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 Row = tuple[Any, ...]
+MOST_ASKED: Final = 500  #: values at once; some builds of SQLite take 999 at most
 
 
 class SharedSnapshots(Protocol):

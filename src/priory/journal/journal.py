@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from priory.journal.automatic import Automatic, Tallies, tallied, told_apart
 from priory.journal.confirmed import Confirmed
-from priory.journal.database import Database, Row, SharedSnapshots
+from priory.journal.database import MOST_ASKED, Database, Row, SharedSnapshots
 from priory.journal.lesson import AUTOMATIC, Change, Identity, JournalError, Lesson, Position, Rank, is_person
 from priory.journal.listing import Listing
 from priory.journal.persons import Persons
@@ -19,7 +19,6 @@ _IS_LEARNED: Final = 'substr(digest, 17) = ? AND "user" = ?'
 _LESSON: Final = 'digest, label, held_out, "user", source, sender, time, shared, node'
 _CHANGE: Final = 'label, held_out, "user", shared'
 _MOST_WAITING: Final = 1_000
-_MOST_ASKED: Final = 500  #: at once; some builds of SQLite take 999 values at most
 
 
 class _Head(NamedTuple):
@@ -176,7 +175,7 @@ class Journal:
         ranks: dict[bytes, Rank] = {}
         self._write_down()
         asked = iter(ends)
-        while some := list(islice(asked, _MOST_ASKED)):
+        while some := list(islice(asked, MOST_ASKED)):
             are_learned = f'substr(digest, 17) IN ({", ".join("?" * len(some))}) AND "user" = ?'
             sql = f"SELECT substr(digest, 17), time, node, label FROM lessons WHERE {are_learned}"  # noqa: S608
             ranks.update((ends[end], Rank(*rank)) for end, *rank in self._db.rows(sql, *some, user))
@@ -351,7 +350,11 @@ class Journal:
         return list(self._lessons(found))
 
     def predicted_with(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
-        """Return up to `n` lessons of people of a label whose predictions have these bytes at a place, by digest."""
+        """Return up to `n` lessons of people of a label whose predictions have these bytes at a place, by digest.
+
+        They count for everyone, as above.
+        """
         self._write_down()
-        sql = self._select('"user" <> ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?')
-        return list(self._lessons(self._db.rows(sql, AUTOMATIC, label, at + 1, len(part), part, n)))
+        where = '"user" <> ? AND shared = ? AND label = ? AND substr(held_out, ?, ?) = ?'
+        sql = self._select(f"{where} ORDER BY digest LIMIT ?")
+        return list(self._lessons(self._db.rows(sql, AUTOMATIC, True, label, at + 1, len(part), part, n)))

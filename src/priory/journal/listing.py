@@ -12,9 +12,10 @@ them takes less than a tenth of a second for 100,000 (docs/decisions/journal.md)
 import math
 from array import array
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final, NamedTuple
 
-from priory.journal.database import Database
+from priory.journal.database import MOST_ASKED, Database
 from priory.journal.lesson import AUTOMATIC
 from priory.journal.selection import Selection, SelectionError
 
@@ -100,8 +101,13 @@ class Listing:
 
     def still(self, changes: Iterable[int]) -> list[tuple[bytes, str]]:
         """Return digest and user of the lessons that these changes learned and that are still there."""
-        sql = 'SELECT digest, "user" FROM lessons WHERE change = ?'
-        return [(digest, user) for change in changes for digest, user in self._db.rows(sql, change)]
+        asked = iter(changes)
+        found: list[tuple[bytes, str]] = []
+        while some := list(islice(asked, MOST_ASKED)):
+            are_meant = f"change IN ({', '.join('?' * len(some))})"
+            sql = f'SELECT digest, "user" FROM lessons WHERE {are_meant} ORDER BY change'  # noqa: S608
+            found += [(digest, user) for digest, user in self._db.rows(sql, *some)]
+        return found
 
     def times_of(self, changes: Iterable[int]) -> list[float | None]:
         """Return when these changes learned their lessons; None for those that are gone."""

@@ -9,9 +9,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
-from priory.journal.lesson import JournalError, Lesson
+from priory.journal.lesson import JournalError
 from priory.journal.ownership import give_to_owner
 from priory.journal.sqlite.errors import errors_named
 
@@ -19,7 +19,7 @@ NAME: Final = "outbox.sqlite"
 FORMAT: Final = 1
 _WAIT_S: Final = 10.0
 _SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS kept (
+CREATE TABLE kept (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   journal TEXT NOT NULL,            -- whose lessons these are: features fit no other journal
   letter BLOB NOT NULL,
@@ -46,12 +46,6 @@ class Kept(NamedTuple):
     source: str
     sender: str
     time: float
-
-    @classmethod
-    def of(cls, lesson: Lesson, letter: bytes) -> Self:
-        """Return what is kept of a lesson, which will be scored when it is learned."""
-        _, label, features, _, user, source, sender, time, *_ = lesson
-        return cls(letter, lesson.digest, label, features, user, source, sender, time)
 
 
 class Outbox:
@@ -106,9 +100,9 @@ class Outbox:
                 db.execute("PRAGMA synchronous = FULL")
                 db.execute("PRAGMA secure_delete = ON")
                 db.execute("BEGIN IMMEDIATE")
-                _refuse_newer(self._path, db)
-                db.execute(_SCHEMA)
-                db.execute(f"PRAGMA user_version = {FORMAT}")
+                if _format(self._path, db) < FORMAT:  # else who looks would write, and wait for the disk
+                    db.execute(_SCHEMA)
+                    db.execute(f"PRAGMA user_version = {FORMAT}")
                 yield db
                 db.execute("COMMIT")
             finally:
@@ -125,7 +119,8 @@ def _touch(path: Path) -> None:
         ) from None
 
 
-def _refuse_newer(path: Path, db: sqlite3.Connection) -> None:
+def _format(path: Path, db: sqlite3.Connection) -> int:
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if found > FORMAT:
         raise JournalError(f"{path} has format {found}, this Priory knows up to {FORMAT}: use a newer Priory.")
+    return int(found)

@@ -2,8 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -35,6 +35,8 @@ MOST_KINDS: Final = 64
 #: A fresh process replays what came after the snapshot, at some 30,000 lessons a second: a few milliseconds at most.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+#: Where others teach all the time: at most so many bytes are written for each change that a start is spared.
+SNAPSHOT_BYTES: Final = 64 * 1024
 #: Which rows of so many bits a lesson has for the one who taught it, by user, predictions, buckets and offsets, if any.
 RowsOf: TypeAlias = "Callable[[str, HeldOut | None, Buffer, Buffer, int], array[int] | None]"
 PAGE: Final = 5_000  #: changes that are fetched before they are taken in: some 15 MB
@@ -116,18 +118,17 @@ class View:
 
     def catch_up(self) -> None:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
-        now = self._journal.position()
+        now, before = self._journal.position(), self.counts
         try:
-            was_on_the_way = self._is_on_the_way_to(now)
-            if not was_on_the_way:
+            if not self._is_on_the_way_to(now):
                 self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
         except JournalAwayError:
             raise  # what came is taken in as a whole, nothing else is
         except UnknownLabelError:
-            if not was_on_the_way:
-                self.invalidate()  # what was written down here is newer
+            if self.counts is not before:
+                self.invalidate()  # they were begun anew: what was written down here is newer
             raise
         except BaseException:
             self.invalidate()
@@ -276,9 +277,20 @@ class View:
 
         A snapshot only makes the next start quicker: no one waits for it, and no one fails for want of it.
         """
-        if self.change - self._saved_change >= every:
+        if self._journal.shared:
+            every = max(every, sum(map(len, self.counts.room)) // SNAPSHOT_BYTES)
+        if self.change - self._saved_change >= every and not self._is_saved_by_another(every):
             with suppress(JournalError):
                 self.save(wait=False)
+
+    def _is_saved_by_another(self, every: int) -> bool:
+        """Tell whether another process of this machine, which follows a shared journal as well, has just done it."""
+        if not self._journal.shared:
+            return False
+        there = load_snapshot(self._path, self._journal.id, self._labels, *self._bits)
+        if there and self._saved_change < there.change <= self.change:
+            self._saved_change = there.change
+        return self.change - self._saved_change < every
 
     def save(self, *, wait: bool = True) -> None:
         """Write a snapshot of the counts, and let the journal drop what it kept only for that."""
@@ -309,7 +321,7 @@ class View:
         with self._journal.reading():
             self.catch_up()
             settled = self._journal.position().settled
-        with one_at_a_time(self._path) as is_ours:
+        with self._errors_named(), one_at_a_time(self._path) as is_ours:
             if is_ours:
                 self._save()
         self._saved_change = self.change
@@ -317,8 +329,13 @@ class View:
             shared.save(self.change, self._stamp, self._labels, self.counts.room)
 
     def _save(self) -> str:
-        try:
+        with self._errors_named():
             return save_snapshot(self._path, self.counts, (self.change, self._stamp), self._journal.id, self._labels)
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             reason = os.strerror(error.errno or 0)
             raise JournalError(

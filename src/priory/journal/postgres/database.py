@@ -19,6 +19,7 @@ _NUMBER: Final = (
     "kept AS (INSERT INTO stamps SELECT change, stamp FROM now) SELECT pg_notify(?, change::text) FROM now"
 )
 _ROWS_AT_ONCE: Final = 500
+_MOST_PENDING: Final = 2_000  # changes of rows that are held back: some 6 MB
 _ROW_BYTES: Final = 400  # of a lesson beside its features: the row, and what its indexes have of it
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LONG_READING: Final = "SET LOCAL idle_in_transaction_session_timeout = '10min'"  # it keeps nobody from anything
@@ -44,15 +45,15 @@ class PostgresDatabase:
         self._begin = ""  # how the transaction begins, if nothing was asked in it yet
         self._open: Connection | None = None  # in a transaction
         self._pending: list[tuple[str, Sequence[Sequence[object]]]] = []  # statements that nobody waits for
-        self._clock = 0.0 if is_away else self._behind()  # how far our clock is behind the server's
+        self._clock = None if is_away else self._behind()  # how far our clock is behind the server's, if that is known
 
     def close(self) -> None:
         """Let go of the server."""
         self._connections.close()
 
     def now(self) -> float:
-        """Return the time by the server's clock, which all nodes share."""
-        return time.time() + self._clock
+        """Return the time by the server's clock, which all nodes share; by ours, as long as it was never reached."""
+        return time.time() + (self._clock or 0.0)
 
     def _behind(self) -> float:
         asked = time.time()
@@ -90,6 +91,8 @@ class PostgresDatabase:
 
     @contextmanager
     def _transaction(self, wait_s: float, *begin: str) -> Iterator[None]:
+        if self._clock is None:
+            self._clock = self._behind()
         with self._errors_named(wait_s), self._connections.taken() as connection:
             try:
                 self._open = connection
@@ -158,6 +161,10 @@ class PostgresDatabase:
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each of these, in the transaction that is open."""
         self._pending.append((_ours(sql), list(values)))
+        if self._open is not None and sum(len(each) for _, each in self._pending) > _MOST_PENDING:
+            with self._errors_named(self._wait_s):
+                self._begun(self._open)
+                self._send(self._open)
 
     def each_row(self, sql: str, *values: object) -> Iterator[Row]:
         """Yield rows that may be too many to hold; inside `reading` or `writing`."""

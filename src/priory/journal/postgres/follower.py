@@ -98,15 +98,17 @@ class Follower:
         journal = Journal(PostgresDatabase(_Always(self._store, connection), _WAIT_S))
         while not self._is_closing:
             self._fetch(journal)
-            self._sleep(PAUSE_S)
-            heard.wait(POLL_S)
+            is_woken = self._sleep(PAUSE_S)
+            heard.wait(0.0 if is_woken else POLL_S)
 
-    def _sleep(self, seconds: float) -> None:
-        """Do nothing for a while, unless it is closed."""
-        end = time.monotonic() + seconds
+    def _sleep(self, seconds: float) -> bool:
+        """Do nothing for a while, unless it is closed; tell whether somebody has tried to wake it meanwhile."""
+        end, is_woken = time.monotonic() + seconds, False
         while not self._is_closing and (left := end - time.monotonic()) > 0:
-            if select.select([self._woken], [], [], left)[0]:
+            if _ready([self._woken], left):
                 os.read(self._woken, 4096)
+                is_woken = True
+        return is_woken
 
     def _fetch(self, journal: Journal) -> None:
         """Fetch what is new, page by page, as long as somebody takes it."""
@@ -154,14 +156,20 @@ class _Heard:
 
     def wait(self, seconds: float) -> None:
         """Wait until something is heard, or somebody wakes the listener, but not for long."""
-        if not self._is_heard:
-            ready, _, _ = select.select([self._connection.fileno(), self._woken], [], [], seconds)
-            if self._woken in ready:
-                os.read(self._woken, 4096)
+        if not self._is_heard and self._woken in _ready([self._connection.fileno(), self._woken], seconds):
+            os.read(self._woken, 4096)
         self._connection.pgconn.consume_input()
         while self._connection.pgconn.notifies():
             pass
         self._is_heard = False
+
+
+def _ready(descriptors: list[int], seconds: float) -> list[int]:
+    """Wait for descriptors, also such above 1023, and return those on which something has come, or ended."""
+    poll = select.poll()
+    for each in descriptors:
+        poll.register(each, select.POLLIN)
+    return [each for each, _ in poll.poll(seconds * 1000)]
 
 
 class _Always(Connections):

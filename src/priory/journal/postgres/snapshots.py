@@ -4,7 +4,6 @@ It is written beside all other work. Only at its end, to say that the journal is
 moment the one who writes.
 """
 
-import time
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -50,7 +49,7 @@ class ChunkedSnapshots:
         self._db.rows("UPDATE journal SET settled = ?", change)
         self._db.rows("DELETE FROM forgotten WHERE change <= ?", change)
         self._db.rows("DELETE FROM stamps WHERE change < ?", change)
-        self._db.rows("DELETE FROM tombstones WHERE time < ?", time.time() - KEPT_S)
+        self._db.rows("DELETE FROM tombstones WHERE time < ?", self._db.now() - KEPT_S)
         return True
 
     def load(self, change: int, labels: Sequence[str], parts: "Sequence[memoryview[int]]") -> bool:
