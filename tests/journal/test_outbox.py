@@ -5,12 +5,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from priory.journal import JournalError
-from priory.journal.outbox import Kept, Outbox
+from priory.journal import outbox as outbox_module
+from priory.journal.outbox import Kept, Outbox, is_waiting
 
 
 def kept(text: str, user: str = "") -> Kept:
@@ -54,6 +56,30 @@ def test_who_only_looks_writes_nothing(tmp_path: Path):
     before = (tmp_path / "outbox.sqlite").stat().st_mtime_ns
     assert (len(outbox), outbox.first(1)[0]) == (1, [kept("a")])
     assert (tmp_path / "outbox.sqlite").stat().st_mtime_ns == before
+
+
+def test_a_home_says_whether_anything_waits_in_it(tmp_path: Path):
+    assert not is_waiting(tmp_path)
+    outbox = Outbox(tmp_path, "one")
+    outbox.keep([kept("a")])
+    assert is_waiting(tmp_path)
+    outbox.drop(outbox.first(1)[1])
+    assert not is_waiting(tmp_path)
+
+
+def test_who_looks_gives_up_no_lock_of_another_thread(tmp_path: Path):
+    Outbox(tmp_path, "one").keep([kept("a")])
+    asking = (
+        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
+        "try: db.execute('BEGIN IMMEDIATE')\n"
+        "except sqlite3.OperationalError as error: print(error)"
+    )
+    command = [sys.executable, "-c", asking, tmp_path / "outbox.sqlite"]
+    with closing(sqlite3.connect(tmp_path / "outbox.sqlite", isolation_level=None)) as writing:
+        writing.execute("BEGIN IMMEDIATE")
+        outbox_module._touch(tmp_path / "outbox.sqlite")  # as whoever opens it does first
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told.stdout == "database is locked\n"
 
 
 def test_nobody_else_may_read_it(tmp_path: Path):

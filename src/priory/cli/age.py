@@ -1,7 +1,6 @@
 """`priory age`: forget what is beyond the limits."""
 
 import json
-import time
 from typing import Annotated
 
 import typer
@@ -29,7 +28,7 @@ def age(
     with opened(home) as filter_:
         if not filter_.options.limits:
             raise Problem(f"there are no limits: set age, lessons or bytes under [limits] in {home / 'priory.toml'}")
-        ageing, now, n_gone = filter_.ageing, time.time(), 0
+        ageing, now, n_gone = filter_.ageing, filter_.journal.now(), 0
         if dry_run:
             n_gone = len(ageing.due(now, sum(filter_.journal.tally().values())))
         else:

@@ -29,9 +29,7 @@ def store_of(every: Mapping[str, Any]) -> Store | None:
     refuse_unknown(section, ("url", "node"), "store")
     url, node = section.get("url", ""), section.get("node", "")
     if not isinstance(url, str) or (url and not is_address(url)):
-        raise ConfigError(
-            "[store] url must be an address such as postgresql://priory@db.example/priory", "store", "url"
-        )
+        raise ConfigError(f"[store] url must be an address such as {_EXAMPLE}", "store", "url")
     if not isinstance(node, str) or not node.isprintable():
         raise ConfigError(f"[store] node must be a name in quotes, not {node!r}", "store", "node")
     return Store(url, node or os.uname().nodename) if url else None

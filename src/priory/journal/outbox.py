@@ -7,7 +7,7 @@ that has heard something later about the message stays as it is.
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -109,10 +109,30 @@ class Outbox:
                 db.close()
 
 
+def is_waiting(home: Path) -> bool:
+    """Tell whether something is kept in a home, for whichever journal; where somebody is writing, there will be."""
+    if not (home / NAME).exists():
+        return False
+    with closing(sqlite3.connect(home / NAME, timeout=0)) as db:
+        try:
+            (is_kept,) = db.execute("SELECT EXISTS (SELECT 1 FROM kept)").fetchone()
+        except sqlite3.Error:
+            return True
+    return bool(is_kept)
+
+
 def _touch(path: Path) -> None:
+    """Make the file, for its owner alone.
+
+    One that is there is left alone: to close it would give up the locks that another thread has on it, see `in_use`.
+    """
+    if path.exists():
+        return
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
         give_to_owner(path)
+    except FileExistsError:
+        return
     except OSError as error:
         raise JournalError(
             f"{path} cannot be made: {os.strerror(error.errno or 0)}. Check that the folder is writable."

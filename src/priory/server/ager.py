@@ -52,7 +52,7 @@ class Ager:
     def some(self, filter_: Filter) -> float:
         """Forget a few lessons; return after how many seconds to go on."""
         try:
-            n_gone = filter_.ageing.forget_some(time.time(), wait=False)
+            n_gone = filter_.ageing.forget_some(filter_.journal.now(), wait=False)
         except JournalBusyError:
             return SOON_S
         if n_gone is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from priory.journal import JournalAwayError
-from priory.journal.outbox import NAME as OUTBOX
+from priory.journal.outbox import is_waiting
 from priory.journal.view import SNAPSHOT_EVERY
 from priory.options import Options
 from priory.reading import Prepared
@@ -68,7 +68,7 @@ class Learner:
         """
         if self._is_shared and not self._thread.n_waiting and time.monotonic() >= self._due_at:
             self._due_at = time.monotonic() + DUE_S
-            if (self._home / OUTBOX).exists():
+            if is_waiting(self._home):
                 self._thread.do(self._deliver).add_done_callback(_log_failure)
             if change - self._saved >= SNAPSHOT_EVERY:
                 self._saved = change
