@@ -20,7 +20,7 @@ from priory.filter import Filter
 from priory.journal import JournalAwayError, JournalError, Lesson, Rank, Store
 from priory.journal import view as view_module
 from priory.journal.postgres import schema
-from priory.journal.postgres.errors import not_connected
+from priory.journal.postgres.errors import named, not_connected
 from priory.journal.store import open_store, prepare_store
 from priory.memory.taught import Taught
 from priory.message import parse
@@ -237,6 +237,8 @@ def test_what_is_wrong_at_the_start_is_said_with_the_remedy(
         "the database system is in recovery mode",
         'too many connections for role "priory"',
         'too many connections for database "priory"',
+        "sorry, too many clients already",
+        "SSL connection has been closed unexpectedly",
         "SSL SYSCALL error: EOF detected",
     ],
 )
@@ -253,19 +255,9 @@ def test_a_database_that_is_full_is_away(postgres: real_postgres.Postgres, datab
         open_store(Store(database), VERSION)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        'connection to server at "db" failed: FATAL:  the database system is starting up',
-        'connection to server at "db" failed: FATAL:  the database system is shutting down',
-        'connection to server at "db" failed: FATAL:  the database system is in recovery mode',
-        'connection to server at "db" failed: FATAL:  sorry, too many clients already',
-        'connection to server at "db" failed: SSL connection has been closed unexpectedly',
-        'connection to server at "db" failed: SSL SYSCALL error: EOF detected',
-    ],
-)
-def test_a_server_that_will_be_back_is_said_to_be_away(said: str) -> None:
-    assert isinstance(not_connected(psycopg.OperationalError(said), "the journal"), JournalAwayError)
+def test_who_has_waited_too_long_in_a_transaction_is_cut_off_and_may_come_again() -> None:
+    error = named(psycopg.errors.IdleInTransactionSessionTimeout("terminating connection"), "db")
+    assert isinstance(error, JournalAwayError)
 
 
 @pytest.mark.parametrize(

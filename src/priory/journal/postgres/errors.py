@@ -71,7 +71,7 @@ def named(error: psycopg.Error, name: str, wait_s: float = 0.0) -> Exception:
             return JournalError(text.format(name=name, said=said))
     if isinstance(error, _MISTAKES):
         return error
-    if isinstance(error, psycopg.OperationalError) or error.sqlstate is None:
+    if isinstance(error, psycopg.OperationalError | errors.IdleInTransactionSessionTimeout) or error.sqlstate is None:
         return JournalAwayError(f"{name} was cut off: {said}. What was not acknowledged yet is not learned.")
     return JournalError(f"{name}: {said}. See the log of the server.")
 
