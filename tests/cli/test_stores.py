@@ -81,3 +81,22 @@ def test_what_is_no_address_is_refused(tmp_path: Path) -> None:
     done = priory("--store", "mysql://db.example/x", "stats", home=tmp_path)
     assert done.returncode == 1
     assert "PRIORY_STORE, or --store, must be an address such as postgresql://" in said(done)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said_about"),
+    [
+        ('[store]\nurl = ""\n', "priory.toml:2: [store] url must be an address such as postgresql://"),
+        ('[store]\nnode = "mx1"\n', "priory.toml:2: [store] node is for a journal on a server: give its url"),
+    ],
+)
+def test_a_store_that_is_half_named_is_not_taken_for_none(wrong: str, said_about: str, tmp_path: Path) -> None:
+    (tmp_path / "priory.toml").write_text(wrong)
+    done = priory("stats", home=tmp_path)
+    assert done.returncode == 1
+    assert said_about in said(done)
+
+
+def test_the_name_of_a_node_holds_for_a_store_that_the_environment_names(database: str, tmp_path: Path) -> None:
+    (tmp_path / "priory.toml").write_text('[store]\nnode = "mx7"\n')
+    assert "here as mx7" in said(priory("--store", database, "config", home=tmp_path))

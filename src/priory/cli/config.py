@@ -42,18 +42,18 @@ def config(
     from priory.config import line_of, located, read  # noqa: PLC0415
     from priory.config.checking import checked  # noqa: PLC0415
     from priory.config.doubts import doubts  # noqa: PLC0415
-    from priory.config.storing import with_variable  # noqa: PLC0415
+    from priory.config.storing import refuse_variable  # noqa: PLC0415
 
     place = home.expanduser().absolute()
     path = config_path(home, file)
     with problems():
+        refuse_variable()
         text = read(path)
     said = checked(text)
     errors = [located(error, path, text) for error in said.errors]
     found: dict[str, Any] = {"file": str(path), "errors": _listed((str(e), e.key, e.line) for e in errors)}
     if said.options is not None and said.serving is not None and not errors:
-        with problems():
-            options = with_variable(said.options)
+        options = said.options
         found["in_force"] = in_force(options, said.serving, place) | _in_force(said.mailbox, said.reporters)
         if check:
             every = [(doubt, line_of(doubt.key, text)) for doubt in doubts(options, said.serving, place)]

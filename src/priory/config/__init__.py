@@ -57,7 +57,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from priory.config.filtering import parse
-from priory.config.storing import with_variable
+from priory.config.storing import refuse_variable
 from priory.config.tables import ConfigError
 from priory.options import Options
 
@@ -82,7 +82,8 @@ Thing = TypeVar("Thing")
 
 def load(path: Path) -> Options:
     """Return the options in a file, or the defaults; the environment may say where the journal is."""
-    return with_variable(_loaded(path, parse))
+    refuse_variable()
+    return _loaded(path, parse)
 
 
 def load_serving(path: Path) -> "Serving":
