@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
 
 from priory.batches import Batch, Done, Sizes, batches, done
 from priory.corpus import Corpus, Labelled
@@ -24,7 +24,7 @@ from priory.verdict import Verdict
 from priory.workers import Workers
 
 if TYPE_CHECKING:
-    from pickle import PickleBuffer
+    from typing_extensions import Buffer
 
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 
@@ -103,8 +103,16 @@ class Read(NamedTuple):
     """What was read of some messages, in few objects, as many small ones take long to send."""
 
     messages: list[tuple[bytes, str, bytes, bytes, str, str]]  #: digest, sender, packed features, letter, label, source
-    buckets: "PickleBuffer"  #: of all messages, one after the other
-    offsets: "PickleBuffer"
+    buckets: "Buffer"  #: of all messages, one after the other
+    offsets: "Buffer"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """Have the numbers sent as they lie there; to Dask's scheduler, which takes an older protocol, as a copy."""
+        from pickle import PickleBuffer  # noqa: PLC0415 - a quick start where there are no other processes
+
+        if int(protocol) < 5:
+            return Read, (self.messages, bytes(self.buckets), bytes(self.offsets))
+        return Read, (self.messages, PickleBuffer(self.buckets), PickleBuffer(self.offsets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +128,6 @@ class Reading:
 
     def _read(self, found: Iterable[Labelled]) -> Read:
         """Read messages, some after the other: of those that are done, only what is sent is kept."""
-        from pickle import PickleBuffer  # noqa: PLC0415 - a quick start where there are no other processes
-
         read: list[tuple[bytes, str, bytes, bytes, str, str]] = []
         buckets: list[Array] = []
         offsets: list[Array] = []
@@ -132,7 +138,7 @@ class Reading:
                 read.append((digest, sender, blob, letter, message.label, message.source))
                 buckets.append(features.buckets)
                 offsets.append(features.offsets)
-        return Read(read, PickleBuffer(b"".join(buckets)), PickleBuffer(b"".join(offsets)))
+        return Read(read, b"".join(buckets), b"".join(offsets))
 
 
 def lessons_of(every: Iterable[Read]) -> Iterator[Lesson]:

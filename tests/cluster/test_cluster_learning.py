@@ -62,6 +62,11 @@ def test_mail_is_carried_to_workers_that_are_elsewhere(inbox: Path, tmp_path: Pa
     assert_same(read([inbox / "files", inbox / "box"], "spam"), tmp_path, two_workers)
 
 
+def test_results_may_come_through_the_scheduler(inbox: Path, tmp_path: Path, two_workers: Cluster, monkeypatch):
+    monkeypatch.setattr(two_workers._client, "direct_to_workers", False)
+    assert_same(read_index(inbox / "index"), tmp_path, two_workers)
+
+
 def test_workers_killed_on_the_way_change_nothing(inbox: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(Cluster, "sizes", batches.Sizes(8, 20_000))
     corpus = read_index(inbox / "index")
