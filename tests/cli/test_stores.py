@@ -100,3 +100,10 @@ def test_a_store_that_is_half_named_is_not_taken_for_none(wrong: str, said_about
 def test_the_name_of_a_node_holds_for_a_store_that_the_environment_names(database: str, tmp_path: Path) -> None:
     (tmp_path / "priory.toml").write_text('[store]\nnode = "mx7"\n')
     assert "here as mx7" in said(priory("--store", database, "config", home=tmp_path))
+
+
+def test_who_moves_from_where_there_is_no_journal_is_told(tmp_path: Path) -> None:
+    done = priory("move", str(tmp_path), str(tmp_path / "copy"), home=tmp_path)
+    assert done.returncode == 1
+    assert said(done) == f"priory: {tmp_path} is no home of a filter: there is no journal.sqlite\n"
+    assert not (tmp_path / "copy").exists()

@@ -13,16 +13,10 @@ from priory.keeping import KEPT
 from priory.message import parse
 from priory.options import Options
 from real_daemon import wait_until
-from real_postgres import Postgres, Proxy, proxy
+from real_postgres import Postgres, Proxy
 
 MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(40, seed=3)]
 NEW = b"From: eve@mail.example\nSubject: You won\n\nDear lucky winner"
-
-
-@pytest.fixture
-def network(postgres: Postgres) -> Iterator[Proxy]:
-    with proxy(postgres.port) as between:
-        yield between
 
 
 @pytest.fixture

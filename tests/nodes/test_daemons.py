@@ -16,16 +16,10 @@ from priory.journal.outbox import Outbox
 from priory.options import Options
 from priory.server.tokens import issue
 from real_daemon import Daemon, request, serving
-from real_postgres import Postgres, Proxy, proxy
+from real_postgres import Postgres, Proxy
 
 MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(40, seed=3)]
 NEW = b"From: eve@mail.example\nSubject: You won\n\nDear lucky winner"
-
-
-@pytest.fixture
-def network(postgres: Postgres) -> Iterator[Proxy]:
-    with proxy(postgres.port) as between:
-        yield between
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import Json, problems
+from priory.cli.options import Json, journal_in, problems
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _opened(place: str) -> "Iterator[Journal]":
     if is_address(place):
         journal = open_store(Store(place), VERSION)
     else:
-        journal = open_file_to_read(Path(place).expanduser() / "journal.sqlite", VERSION)
+        journal = open_file_to_read(journal_in(Path(place).expanduser()), VERSION)
     try:
         yield journal
     finally:

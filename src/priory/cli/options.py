@@ -115,6 +115,14 @@ def require(home: Path) -> None:
         raise Problem(f"there is no folder {home}: name another --home, or teach a filter there with: priory learn")
 
 
+def journal_in(place: Path) -> Path:
+    """Return the journal of another home, or itself if that is what was named; it must be there."""
+    path = place / "journal.sqlite" if place.is_dir() else place
+    if not path.is_file():
+        raise Problem(f"{place} is no home of a filter: there is no journal.sqlite")
+    return path
+
+
 @contextmanager
 def opened(home: Path, *, make: bool = False) -> "Iterator[Filter]":
     """Open the filter of a home with its configuration; only who teaches it makes the folder."""

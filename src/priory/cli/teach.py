@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from priory.cli.options import HOME, Home, InCluster, Jobs, Json, Problem, User, opened, problems, shown
+from priory.cli.options import HOME, Home, InCluster, Jobs, Json, Problem, User, journal_in, opened, problems, shown
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -236,10 +236,7 @@ def _merge(filter_: "Filter", other: str) -> dict[str, int]:
 
     if is_address(other):
         raise Problem(f"merge takes homes: copy it into one first with priory move {Store(other).name} HOME")
-    place = Path(other).expanduser()
-    path = place / "journal.sqlite" if place.is_dir() else place
-    if not path.is_file():
-        raise Problem(f"{place} is no home of a filter: there is no journal.sqlite")
+    path = journal_in(Path(other).expanduser())
     with problems():
         journal = open_file_to_read(path, VERSION)
         try:

@@ -82,7 +82,9 @@ def _there(address: str) -> Iterator["Client"]:
         client = Client(address, timeout=WAIT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
-        raise ClusterError(f"no Dask scheduler answers at {address}: {why}") from None
+        raise ClusterError(
+            f"no Dask scheduler answers at {address}: {why}; start one with dask scheduler, and say tcp://HOST:8786"
+        ) from None
     with client:
         try:
             client.wait_for_workers(1, timeout=WAIT_S)
