@@ -81,7 +81,7 @@ def test_check_learns_nothing_with_a_daemon_or_without(home: Path, certain: list
             assert priory("check", message, home=home).returncode == 0
         daemon.ask(request("PROCESS", certain[1].raw))  # what was to be learned before would be learned by then
         daemon.wait_until(lambda: automatic(home) == 1)
-        assert daemon.n_logged("request verb=HEADERS") == 3
+        daemon.wait_until(lambda: daemon.n_logged("request verb=HEADERS") == 3)
     priory("check", message, "--json", home=home)
     with Filter.open(home) as filter_:
         assert filter_.journal.users_of(filter_.prepare(certain[0].raw).letter) == []

@@ -298,7 +298,7 @@ def test_nothing_of_who_asks_is_logged(daemon: Daemon):
     assert ask(str(daemon.home / "http"), b"hidden\r\n\r\n").startswith(b"HTTP/1.1 400")
     assert "hidden" not in daemon.log
     assert "secret" not in daemon.log
-    assert daemon.n_logged("http what='Invalid HTTP request received.'") == 1
+    daemon.wait_until(lambda: daemon.n_logged("http what='Invalid HTTP request received.'") == 1)
 
 
 def test_it_ends_when_its_master_is_killed(daemon: Daemon):

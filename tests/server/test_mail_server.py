@@ -214,7 +214,7 @@ def test_who_does_not_speak_the_protocol_is_hung_up_on_and_others_are_served(
             assert stranger.recv(1000) == b""
         with mail_server(daemon) as server:
             assert inserted(server.deliver(mail[0].raw))
-        assert daemon.n_logged("refused why=") == 1
+        daemon.wait_until(lambda: daemon.n_logged("refused why=") == 1)
 
 
 def test_a_server_that_is_silent_between_messages_is_kept(home: Path, mail: list[Drawn]):

@@ -163,7 +163,7 @@ def test_only_what_is_expected_is_forgotten_and_exactly(api: Client, daemon: Dae
         other.check(b"")
         assert filter_.counts.parts == other.counts.parts
     assert 'priory_lessons_total{outcome="forgotten"} 100.0' in api.get("/metrics").body.decode()
-    assert daemon.n_logged("forget token=") == 1
+    daemon.wait_until(lambda: daemon.n_logged("forget token=") == 1)
 
 
 def test_many_groups_are_forgotten_while_others_teach(api: Client, daemon: Daemon):
