@@ -1,6 +1,6 @@
 """Learning on a Dask cluster of two processes against learning in one, in rounds in which all take turns.
 
-    PRIORY_CORPORA=… python benchmarks/cluster.py [--rounds 5] [--messages 37710]
+    PRIORY_CORPORA=… python benchmarks/cluster.py [--rounds 15] [--messages 37710]
 
 Each way starts from an empty home; the cluster runs already, as it does where people have one. In the last round a
 worker is killed on the way. All homes must have the same counts and rows. Wall time is what a person waits; processor
@@ -54,7 +54,7 @@ def used(cluster: Cluster) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--messages", type=int, default=37_710)
     said = parser.parse_args()
     data = Path(os.environ["PRIORY_CORPORA"]) / "trec07p"

@@ -7,16 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from pickle import PickleBuffer
 
-import numpy as np
 import pytest
 
-from priory.workers import AHEAD, WorkerError, Workers
+from priory.workers import AHEAD, NICENESS, WorkerError, Workers
 
 
 def doubled(batch: list[int]) -> list[int]:
@@ -52,16 +49,9 @@ def test_batches_and_results_larger_than_a_pipe_pass():
         assert list(workers.ordered(large)) == [raw[::-1] for raw in large]
 
 
-def test_the_numbers_of_arrays_arrive_where_a_processor_reads_them():
-    def sent(n: int) -> tuple[str, list[PickleBuffer]]:
-        return "x" * n, [PickleBuffer(array(code, range(size))) for code in "Iq" for size in (0, n, 1)]
-
-    with Workers(1, lambda: nullcontext(sent)) as workers:
-        for n, (text, arrays) in enumerate(workers.ordered(range(20))):
-            found = [np.frombuffer(each, code) for each, code in zip(arrays, "IIIqqq", strict=True)]
-            assert text == "x" * n
-            assert [each.tolist() for each in found] == 2 * [[], list(range(n)), [0]]
-            assert all(each.flags.aligned for each in found)
+def test_workers_give_way_to_who_uses_their_results():
+    with Workers(1, doing(lambda _: os.nice(0))) as workers:
+        assert list(workers.ordered([None])) == [min(os.nice(0) + NICENESS, 19)]
 
 
 def test_batches_are_taken_no_further_ahead_than_is_useful():

@@ -20,7 +20,7 @@ MAIL = 64
 
 def work(batch: list[bytes]) -> list[bytes]:
     """Something that takes no time, with a result as large as the features of a message."""
-    return [raw + raw[:3000] for raw in batch]
+    return [raw[:3000] for raw in batch]
 
 
 def forked(batches: Iterable[list[bytes]]) -> int:

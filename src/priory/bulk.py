@@ -10,21 +10,17 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from priory.batches import Batch, Done, Sizes, batches, done
 from priory.corpus import Corpus, Labelled
 from priory.corpus.shards import Numbers
-from priory.features import KINDS, Features, Spec, packed
-from priory.features import Numbers as Array
+from priory.features import Spec, packed, unpacked
 from priory.filter import Filter
 from priory.options import Options
 from priory.reading import READ_TOGETHER, Prepared, prepare_many, together
 from priory.verdict import Verdict
 from priory.workers import Workers
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
 
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 
@@ -81,7 +77,8 @@ def read_ahead(mail: Corpus, filter_: Filter, jobs: int = 1) -> Iterator[Iterato
         reading = Reading(filter_.spec, filter_.names_letters)
         with Workers(jobs, lambda: nullcontext(reading)) as workers:
             parts, passed_over = mail.parts()
-            yield lessons_of(in_order(workers.ordered(batches(parts, Sizes(), sharded=True)), passed_over))
+            every = workers.ordered(batches(parts, Sizes(), sharded=True))
+            yield lessons_of(in_order(every, passed_over), filter_.spec.bits)
 
 
 @contextmanager
@@ -99,20 +96,8 @@ def _told(filter_: Filter, found: Iterable[Labelled], tell: Callable[[Verdict, L
     return Told(text, len(verdicts), verdicts[-1].reason if verdicts else "")
 
 
-class Read(NamedTuple):
-    """What was read of some messages, in few objects, as many small ones take long to send."""
-
-    messages: list[tuple[bytes, str, bytes, bytes, str, str]]  #: digest, sender, packed features, letter, label, source
-    buckets: "Buffer"  #: of all messages, one after the other
-    offsets: "Buffer"
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        """Have the numbers sent as they lie there; to Dask's scheduler, which takes an older protocol, as a copy."""
-        from pickle import PickleBuffer  # noqa: PLC0415 - a quick start where there are no other processes
-
-        if int(protocol) < 5:
-            return Read, (self.messages, bytes(self.buckets), bytes(self.offsets))
-        return Read, (self.messages, PickleBuffer(self.buckets), PickleBuffer(self.offsets))
+#: A message that was read: its digest, sender, packed features, letter, label and source.
+_Read: TypeAlias = tuple[bytes, str, bytes, bytes, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,33 +111,24 @@ class Reading:
         """Read a batch."""
         return done(batch, self._read)
 
-    def _read(self, found: Iterable[Labelled]) -> Read:
+    def _read(self, found: Iterable[Labelled]) -> list[_Read]:
         """Read messages, some after the other: of those that are done, only what is sent is kept."""
-        read: list[tuple[bytes, str, bytes, bytes, str, str]] = []
-        buckets: list[Array] = []
-        offsets: list[Array] = []
+        read: list[_Read] = []
         for some in together(found, _raw_bytes, READ_TOGETHER):
             every = prepare_many([message.raw for message in some], self.spec, named=self.named)
-            for message, (digest, sender, features, _, letter) in zip(some, every, strict=True):
-                blob = packed(features, self.spec.bits)
-                read.append((digest, sender, blob, letter, message.label, message.source))
-                buckets.append(features.buckets)
-                offsets.append(features.offsets)
-        return Read(read, b"".join(buckets), b"".join(offsets))
+            read += [
+                (digest, sender, packed(features, self.spec.bits), letter, message.label, message.source)
+                for message, (digest, sender, features, _, letter) in zip(some, every, strict=True)
+            ]
+        return read
 
 
-def lessons_of(every: Iterable[Read]) -> Iterator[Lesson]:
+def lessons_of(every: Iterable[list[_Read]], bits: int) -> Iterator[Lesson]:
     """Yield the lessons of what was read, one by one."""
-    n, numbers = len(KINDS) + 1, Numbers()
+    numbers = Numbers()
     for read in every:
-        start = 0
-        buckets, all_offsets = memoryview(read.buckets).cast("I"), memoryview(read.offsets).cast("q")
-        for i, (digest, sender, blob, letter, label, source) in enumerate(read.messages):
-            offsets = all_offsets[i * n : (i + 1) * n]
-            end = start + offsets[-1]
-            features = Features(buckets[start:end], offsets)
-            yield Prepared(digest, sender, features, blob, letter), label, numbers.of(source)
-            start = end
+        for digest, sender, blob, letter, label, source in read:
+            yield Prepared(digest, sender, unpacked(blob, bits), blob, letter), label, numbers.of(source)
 
 
 def in_order(every: Iterable[Done], passed_over: list[str]) -> Iterator[Any]:

@@ -4,7 +4,7 @@ A worker is a fork of this process with two pipes: batches in, results out. A fo
 a new interpreter takes a hundred, and needs nothing sent but the batches. It must not touch what its parent has open
 and could change, a database above all; so `start` is entered in the worker, to open there what the work needs.
 
-Large arrays in a result are written from where they are to where they will be, without a copy on the way.
+Workers give way to the process that uses their results: they would only get further ahead of it, and stand still.
 
 A worker whose parent is gone, however it went, reads the end of its batches, and ends. Ctrl-C is the parent's to hear.
 """
@@ -12,18 +12,17 @@ A worker whose parent is gone, however it went, reads the end of its batches, an
 import os
 import select
 import signal
-import struct
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
 from fcntl import F_SETPIPE_SZ, fcntl
-from itertools import accumulate
 from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
 
 from priory.forking import forked
 
-AHEAD: Final = 3  #: batches that are under way for each worker
+AHEAD: Final = 8  #: batches that are under way for each worker, enough for while a group of lessons is learned
+NICENESS: Final = 10  #: by which a worker gives way
 PIPE_BYTES: Final = 1024 * 1024
 _SIZE_BYTES: Final = 8
 _ours: Final[set[int]] = set()  # the parent's ends of all pipes: a worker that kept one would keep another from its end
@@ -164,7 +163,7 @@ class _Worker:
 
     def take(self, batch: object) -> None:
         self.n_under_way += 1
-        self.unsent += _pieces(batch)
+        self.unsent.append(memoryview(_sized(batch)))
         self.send()
 
     def send(self) -> None:
@@ -194,7 +193,7 @@ class _Worker:
             self._arriving = memoryview(bytearray(int.from_bytes(self._size, "little")))
             self._missing = self._arriving
         else:
-            self.done.append(_unpacked(self._arriving))
+            self.done.append(_of_bytes(self._arriving))
             self.n_under_way -= 1
             self._arriving, self._missing = None, memoryview(self._size)
 
@@ -221,6 +220,7 @@ def _live(start: _Start, batches: int, results: int) -> None:
     """What the child does, all its life."""
     while _ours:
         os.close(_ours.pop())
+    os.nice(NICENESS)
     with suppress(BrokenPipeError):  # the parent has ended
         _serve(start, batches, results)
 
@@ -231,49 +231,26 @@ def _serve(start: _Start, batches: int, results: int) -> None:
         requests = opened.enter_context(open(batches, "rb"))
         while size := requests.read(_SIZE_BYTES):
             try:
-                batch = _unpacked(memoryview(requests.read(int.from_bytes(size, "little"))))
+                batch = _of_bytes(requests.read(int.from_bytes(size, "little")))
                 work = work or opened.enter_context(start())
                 done = _Done(work(batch))
             except Exception as error:  # noqa: BLE001 - it is the parent's to raise
                 error.add_note(f"in a worker:\n{traceback.format_exc()}")
                 done = _Done(None, error)
-            for piece in _pieces(done):
-                left = piece
-                while left:
-                    left = left[os.write(results, left) :]
+            left = memoryview(_sized(done))
+            while left:
+                left = left[os.write(results, left) :]
 
 
-def _pieces(thing: object) -> list[memoryview]:
-    """Return something as bytes, in pieces: the size of all; the thing without its arrays; these; and their sizes.
-
-    After the first each begins at a multiple of 8 bytes: the numbers of an array are read where they arrive.
-
-    >>> with_size = b"".join(_pieces([b"ham", "spam"]))
-    >>> _unpacked(memoryview(with_size)[_SIZE_BYTES:])
-    [b'ham', 'spam']
-    """
+def _sized(thing: object) -> bytes:
+    """Return something as bytes, with their number before them."""
     import pickle  # noqa: PLC0415 - a quick start where there are no workers
 
-    arrays: list[pickle.PickleBuffer] = []
-    plain = pickle.dumps(thing, 5, buffer_callback=arrays.append)
-    pieces = [memoryview(plain), *(array.raw() for array in arrays)]
-    sizes = struct.pack(f"<{len(pieces) + 1}Q", *map(len, pieces), len(pieces))
-    padded = [part for piece in pieces for part in (piece, memoryview(bytes(_padding(len(piece))))) if part]
-    total = sum(map(len, padded)) + len(sizes)
-    return [memoryview(total.to_bytes(_SIZE_BYTES, "little")), *padded, memoryview(sizes)]
+    plain = pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
+    return len(plain).to_bytes(_SIZE_BYTES, "little") + plain
 
 
-def _padding(size: int) -> int:
-    """How many bytes follow a piece so that the next one begins at a multiple of 8."""
-    return -size % 8
-
-
-def _unpacked(whole: memoryview) -> Any:
-    """Return the thing again; its arrays lie where its bytes are."""
+def _of_bytes(plain: bytes | memoryview) -> Any:
     import pickle  # noqa: PLC0415
 
-    (n_pieces,) = struct.unpack("<Q", whole[-_SIZE_BYTES:])
-    sizes = struct.unpack(f"<{n_pieces}Q", whole[-(n_pieces + 1) * _SIZE_BYTES : -_SIZE_BYTES])
-    starts = accumulate((size + _padding(size) for size in sizes), initial=0)
-    plain, *arrays = (whole[start : start + size] for start, size in zip(starts, sizes, strict=False))
-    return pickle.loads(plain, buffers=arrays)  # noqa: S301 - from a process of ours
+    return pickle.loads(plain)  # noqa: S301 - from a process of ours

@@ -6,6 +6,7 @@ too. The next few results are fetched while the last one is used.
 
 import asyncio
 import concurrent.futures
+import pickle
 import time
 import warnings
 from collections import deque
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 AHEAD: Final = 3  #: batches that are under way for each thread of a worker
 FETCHED: Final = 3  #: results that are fetched before they are asked for
 #: To send a task takes Dask some milliseconds, so there is more in each than another process of this machine gets.
-SIZES: Final = Sizes(most_messages=512, most_bytes=4 * 1024 * 1024)
+SIZES: Final = Sizes(most_messages=1024, most_bytes=4 * 1024 * 1024)
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -96,7 +97,7 @@ class Cluster:
 
     def _begun(self, common: "Future", batch: Any) -> "_UnderWay":
         with explained(self._name):
-            future = self._client.submit(tasks.done, tasks.version(), common, batch, pure=False)
+            future = self._client.submit(tasks.done, tasks.version(), common, pickle.dumps(batch), pure=False)
         return _UnderWay(self._client, future)
 
     def _result(self, under_way: "_UnderWay") -> Any:

@@ -19,7 +19,7 @@ def read_ahead(mail: Corpus, filter_: Filter, cluster: Cluster) -> Iterator[Iter
     with ExitStack() as stack:
         parts, passed_over = mail.parts()
         every = _done(lambda those: stack.enter_context(cluster.ordered(reading, those)), cluster, parts)
-        yield lessons_of(in_order(every, passed_over))
+        yield lessons_of(in_order(every, passed_over), filter_.spec.bits)
 
 
 def _done(

@@ -23,9 +23,12 @@ _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
 #: A worker that has died does not answer any more: its results come from another sooner.
 _SETTINGS: Final = {"distributed.comm.timeouts.connect": "3s"}
 _SETTINGS_HERE: Final = {
-    "distributed.worker.preload": ["priory.cluster.deaf"],
-    # Dask looks every 10 ms at what each worker does, which nobody will ask for,
+    "distributed.worker.preload": ["priory.cluster.manners"],
+    # Dask looks many times a second at itself, which nobody will ask for and takes a tenth of a core,
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "1s",
     # and has the C library give back every 64 kB at once, to take them again for the next message.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 * 1024 * 1024,
 }
