@@ -7,6 +7,8 @@ SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/prior
 # Debian's packages that tests need; make installs them, or for the second kind only unpacks them.
 PROGRAMS := chromium curl dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
 UNPACKED := exim sendmail
+# What Debian has is asked for once in a while, not for each of them.
+UPDATE := { [ -n "$$(find build/apt-updated -mmin -60 2>/dev/null)" ] || { apt-get -q update && mkdir -p build && touch build/apt-updated; }; }
 
 .PHONY: demo test bench clean $(PROGRAMS) $(UNPACKED)
 
@@ -18,7 +20,7 @@ test: $(VENV)/.developer $(PROGRAMS) $(UNPACKED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --durations 20
 
 bench: $(VENV)/.bench valgrind
 	$(BIN)/python benchmarks/bench.py
@@ -29,7 +31,7 @@ clean:
 # Debian keeps venv and the headers apart from Python; root may install what is missing, others are told.
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import ensurepip, os, sysconfig; assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && apt-get -q update && apt-get -qy install python3-venv python3-dev; } \
+	  || { [ "$$(id -u)" = 0 ] && $(UPDATE) && apt-get -qy install python3-venv python3-dev; } \
 	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
@@ -48,7 +50,7 @@ $(PROGRAMS): export DEBIAN_FRONTEND := noninteractive
 $(PROGRAMS): export RUNLEVEL := 1
 $(PROGRAMS):
 	@$(or $(IS_THERE),command -v $@) >/dev/null 2>&1 \
-	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) apt-get -q update && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
+	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) $(UPDATE) && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $(or $(PACKAGES),$@)" >&2
 
 # A machine has room for one mail server. Exim and Sendmail are only unpacked, into build, for tests to start from there.
@@ -56,7 +58,7 @@ exim: PACKAGES := exim4-daemon-heavy
 sendmail: PACKAGES := sendmail-bin sendmail-cf m4
 exim sendmail:
 	@[ -e build/$@/unpacked ] \
-	  || { [ "$$(id -u)" = 0 ] && rm -rf build/$@ && mkdir -p build/$@/partial && apt-get -q update \
+	  || { [ "$$(id -u)" = 0 ] && rm -rf build/$@ && mkdir -p build/$@/partial && $(UPDATE) \
 	    && apt-get -qy --no-install-recommends --reinstall --download-only -o Dir::Cache::archives="$(CURDIR)/build/$@" \
 	      -o APT::Sandbox::User=root install $(PACKAGES) libnss-wrapper \
 	    && (for each in build/$@/*.deb; do dpkg -x $$each build/$@/root && rm $$each || exit; done) && touch build/$@/unpacked; } \
