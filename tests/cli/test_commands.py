@@ -17,6 +17,15 @@ def test_the_version_is_told(tmp_path: Path):
     assert re.fullmatch(rb"priory \d+\.\d+\.\d+\n", priory("--version", home=tmp_path).stdout)
 
 
+def test_the_package_is_the_command(home: Path):
+    arguments = ["check", "-", "--home", str(home)]
+    by_name, by_package = (
+        subprocess.run([*start, *arguments], input=b"Subject: x\n\n", capture_output=True, check=True)
+        for start in ([PRIORY], [sys.executable, "-m", "priory"])
+    )
+    assert by_package.stdout == by_name.stdout != b""
+
+
 def test_output_that_cannot_be_written_is_one_line(home: Path):
     with Path("/dev/full").open("wb") as full:
         for arguments, status in ((("check", "-"), 1), (("filter",), 75)):
