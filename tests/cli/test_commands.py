@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import PRIORY, priory
+from command import PRIORY, priory, unread
 from priory.cli.app import COMMANDS
 
 
@@ -38,6 +38,12 @@ def test_output_that_cannot_be_written_is_one_line(home: Path):
             )
             assert result.returncode == status
             assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["check -", "check --json -", "lessons", "lessons --json", "config", "stats", ""])
+def test_who_reads_no_more_is_told_nothing(command: str, unbuffered: str, home: Path):
+    assert unread(*command.split(), home=home, unbuffered=unbuffered) == (1, b"")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from command import PRIORY
+from command import PRIORY, unread
 from priory.demo import draw
 from priory.filter import Filter
 from real_daemon import PATIENCE_S, is_running, opened, serving, wait_until
@@ -173,6 +173,19 @@ def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path
         (1, b"priory: the output cannot be written: No space left on device\n"),
         (75, b"priory: the message cannot be passed on: No space left on device\n"),
     ]
+    assert ends() == expected
+    with serving(home) as daemon:
+        assert ends() == expected
+    assert daemon.n_logged("request") == 2
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_reads_no_more_is_told_nothing_and_that_mail_was_lost(unbuffered: str, home: Path, mail: Path):
+    def ends() -> list[tuple[int, bytes]]:
+        commands: list[tuple[object, ...]] = [("check", mail / "0.eml"), ("filter",)]
+        return [unread(*command, home=home, unbuffered=unbuffered) for command in commands]
+
+    expected = [(1, b""), (75, b"priory: the message cannot be passed on: Broken pipe\n")]
     assert ends() == expected
     with serving(home) as daemon:
         assert ends() == expected

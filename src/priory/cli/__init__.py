@@ -34,6 +34,8 @@ def main() -> None:
 
 
 def _unwritten(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):  # who reads it has enough, such as `head`
+        return 1
     sys.stderr.write(f"priory: the output cannot be written: {error.strerror}\n")
     return 1
 
