@@ -15,6 +15,7 @@ from threading import Thread
 import pytest
 
 from command import PRIORY, unread
+from priory import __version__
 from priory.demo import draw
 from priory.filter import Filter
 from real_daemon import PATIENCE_S, is_running, opened, serving, wait_until
@@ -278,6 +279,13 @@ def test_a_wrong_answer_is_not_taken(answer: bytes, home: Path, mail: Path):
     alone = [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked]
     with answering(home, lambda client: client.sendall(answer)):
         assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
+
+
+def test_an_answer_that_lacks_what_a_line_needs_is_not_taken(home: Path, mail: Path):
+    alone = run("check", mail / "0.eml", home=home)
+    answer = OF_ANOTHER_VERSION.replace(b"0.0.1", __version__.encode())
+    with answering(home, lambda client: client.sendall(answer), n_clients=1):
+        assert run("check", mail / "0.eml", home=home) == alone
 
 
 def test_a_daemon_that_answers_drop_by_drop_is_not_waited_for(home: Path):

@@ -77,7 +77,8 @@ def check(
 
 def _line(verdict: Verdict, message: "Labelled") -> str:
     about = "" if len(verdict.claims) == 2 else verdict.about
-    return line(verdict.label, digits(verdict.probability), about, printable(message.source))
+    widest = max(map(len, verdict.claims))
+    return line(verdict.label, digits(verdict.probability), about, printable(message.source), widest)
 
 
 def _as_json(verdict: Verdict, message: "Labelled") -> str:
