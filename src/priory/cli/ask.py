@@ -159,12 +159,13 @@ def stats(home: Home = HOME, as_json: Json = False) -> None:
         figures, options = filter_.stats(), filter_.options
         n_due = len(filter_.ageing.due(time.time(), _MOST_BEYOND))
     if as_json:
+        where = {"home": str(home), **({"store": options.store.name} if options.store else {})}
         limits = {**asdict(options.limits), "beyond": n_due}
-        print(json.dumps({"home": str(home), **figures.as_dict(), "limits": limits}))  # noqa: T201
+        print(json.dumps({**where, **figures.as_dict(), "limits": limits}))  # noqa: T201
         return
     from priory.cli.show import show_stats  # noqa: PLC0415
     from priory.config.limiting import in_words  # noqa: PLC0415
 
     more = " or more" if n_due == _MOST_BEYOND else ""
     beyond = f"; {n_due:,}{more} lessons are beyond them, see priory age" if n_due else ""
-    show_stats(figures, home, options.autolearn, in_words(options.limits) + beyond)
+    show_stats(figures, home, options, in_words(options.limits) + beyond)
