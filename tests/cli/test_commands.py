@@ -69,6 +69,49 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str
     assert said in result.stderr.decode()
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["stats", "check -", "learn ham -", "serve", "config", "token --list", "open --print", "imap", "lab report"],
+)
+def test_a_home_that_can_be_none_is_said_in_one_line(command: str, tmp_path: Path):
+    (tmp_path / "file").write_text("no folder\n")
+    unknown = "write the whole path, from / on, with --home or PRIORY_HOME\n"
+    for home, said in (
+        (Path("~no-such-account"), f"priory: it is not known where ~no-such-account is: {unknown}"),
+        (tmp_path / "file", f"priory: {tmp_path}/file is no folder: name another --home\n"),
+        (tmp_path / ("x" * 300), "xx cannot be used: File name too long. Check its name, and what this account may do"),
+    ):
+        result = priory(*command.split(), home=home, stdin=b"Subject: x\n\n")
+        assert result.returncode == 1
+        assert result.stderr.count(b"\n") == 1
+        assert said in result.stderr.decode()
+
+
+def test_mail_passes_also_if_the_home_can_be_none(tmp_path: Path):
+    raw = b"Subject: x\n\n"
+    for home in (Path("~no-such-account"), tmp_path / ("x" * 300)):
+        passed, kept = (priory("filter", *more, home=home, stdin=raw) for more in ((), ("--strict",)))
+        assert (passed.returncode, passed.stdout) == (0, raw)
+        assert (kept.returncode, kept.stdout) == (75, raw)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("merge", "~no-such-account"), "it is not known where ~no-such-account is: write the whole path, from / on\n"),
+        (("move", "~no-such-account", "x"), "it is not known where ~no-such-account is: write the whole path"),
+        (("lab", "evaluate", "spam=~no-such-account"), "it is not known where ~no-such-account is"),
+        (("config", "--config", "~no-such-account/x"), "it is not known where ~no-such-account/x is"),
+        (("stats", "--home", "new\nline\x1b[31m"), "there is no folder new·line·[31m: name another --home"),
+    ],
+)
+def test_odd_paths_are_said_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
+    result = priory(*arguments, home=home)
+    assert result.returncode == 1
+    assert result.stderr.count(b"\n") == 1
+    assert said in result.stderr.decode()
+
+
 def test_a_wrong_configuration_names_file_key_and_remedy(tmp_path: Path):
     (tmp_path / "priory.toml").write_text("[costs]\nunsur = 3\n")
     result = priory("check", "-", home=tmp_path, stdin=b"")

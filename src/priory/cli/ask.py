@@ -58,12 +58,12 @@ def check(
     from priory.bulk import checked  # noqa: PLC0415
     from priory.cli.mail import read_mail, tell_passed_over  # noqa: PLC0415
 
-    require(home)
+    place = require(home)
     n_messages, reason = 0, ""
     with problems():
         corpus = read_mail(paths, "", home)
         tell = _as_json if as_json else _line
-        with checked(corpus, home.expanduser(), read_options(home), tell, jobs, user) as told:
+        with checked(corpus, place, read_options(home), tell, jobs, user) as told:
             for each in told:
                 n_messages += each.n_messages
                 reason = each.reason if each.n_messages else reason
