@@ -14,3 +14,22 @@ def priory(
     environment = {**os.environ, "PRIORY_HOME": str(home), "COLUMNS": columns}
     command = [PRIORY, *map(str, arguments)]
     return subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False, timeout=120)
+
+
+def unread(*arguments: object, home: Path, unbuffered: str = "") -> tuple[int, bytes]:
+    """Return the status and the complaints of a command whose output nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {**os.environ, "PRIORY_HOME": str(home), "PYTHONUNBUFFERED": unbuffered}
+    command = [PRIORY, *map(str, arguments)]
+    with os.fdopen(writing, "wb") as out:
+        done = subprocess.run(
+            command,
+            input=b"Subject: x\n\n",
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env=environment,
+            check=False,
+            timeout=120,
+        )
+    return done.returncode, done.stderr

@@ -58,6 +58,10 @@ def test_a_mailbox_is_read(tmp_path: Path):
         (f"{LEAST}max_bytes = true", "[imap] max_bytes must be a whole number from 1024 to 1073741824, not True"),
         (f"{LEAST}tls = 'ssl'", "[imap] tls must be one of implicit, starttls, none, insecure, not 'ssl'"),
         (f"{LEAST}tls = 'none'", '[imap] tls = "none" would send the password to mail.example for all to read'),
+        (
+            f"{LEAST}ca_file = '~no-such-account/ca'",
+            "[imap] ca_file must be a whole path, from / on, as it is not known where ~no-such-account/ca is",
+        ),
         (f"{LEAST}move = 'yes'", "[imap] move must be true or false, not 'yes'"),
         (f"{LEAST}watch = 'Family'", "[imap] watch must be a list of folders, such as [\"Family\"], not 'Family'"),
         (f"{LEAST}junk = ''", "[imap] junk must be a text on one line"),

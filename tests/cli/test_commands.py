@@ -9,12 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from command import PRIORY, priory
+from command import PRIORY, priory, unread
 from priory.cli.app import COMMANDS
 
 
 def test_the_version_is_told(tmp_path: Path):
     assert re.fullmatch(rb"priory \d+\.\d+\.\d+\n", priory("--version", home=tmp_path).stdout)
+
+
+def test_the_package_is_the_command(home: Path):
+    arguments = ["check", "-", "--home", str(home)]
+    by_name, by_package = (
+        subprocess.run([*start, *arguments], input=b"Subject: x\n\n", capture_output=True, check=True)
+        for start in ([PRIORY], [sys.executable, "-m", "priory"])
+    )
+    assert by_package.stdout == by_name.stdout != b""
 
 
 def test_output_that_cannot_be_written_is_one_line(home: Path):
@@ -29,6 +38,12 @@ def test_output_that_cannot_be_written_is_one_line(home: Path):
             )
             assert result.returncode == status
             assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["check -", "check --json -", "lessons", "lessons --json", "config", "stats", ""])
+def test_who_reads_no_more_is_told_nothing(command: str, unbuffered: str, home: Path):
+    assert unread(*command.split(), home=home, unbuffered=unbuffered) == (1, b"")
 
 
 @pytest.mark.parametrize(
@@ -50,6 +65,49 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str
     result = priory(*arguments, home=home, stdin=b"Subject: x\n\n")
     assert result.returncode == 1
     assert result.stderr.startswith(b"priory: ")
+    assert result.stderr.count(b"\n") == 1
+    assert said in result.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["stats", "check -", "learn ham -", "serve", "config", "token --list", "open --print", "imap", "lab report"],
+)
+def test_a_home_that_can_be_none_is_said_in_one_line(command: str, tmp_path: Path):
+    (tmp_path / "file").write_text("no folder\n")
+    unknown = "write the whole path, from / on, with --home or PRIORY_HOME\n"
+    for home, said in (
+        (Path("~no-such-account"), f"priory: it is not known where ~no-such-account is: {unknown}"),
+        (tmp_path / "file", f"priory: {tmp_path}/file is no folder: name another --home\n"),
+        (tmp_path / ("x" * 300), "xx cannot be used: File name too long. Check its name, and what this account may do"),
+    ):
+        result = priory(*command.split(), home=home, stdin=b"Subject: x\n\n")
+        assert result.returncode == 1
+        assert result.stderr.count(b"\n") == 1
+        assert said in result.stderr.decode()
+
+
+def test_mail_passes_also_if_the_home_can_be_none(tmp_path: Path):
+    raw = b"Subject: x\n\n"
+    for home in (Path("~no-such-account"), tmp_path / ("x" * 300)):
+        passed, kept = (priory("filter", *more, home=home, stdin=raw) for more in ((), ("--strict",)))
+        assert (passed.returncode, passed.stdout) == (0, raw)
+        assert (kept.returncode, kept.stdout) == (75, raw)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("merge", "~no-such-account"), "it is not known where ~no-such-account is: write the whole path, from / on\n"),
+        (("move", "~no-such-account", "x"), "it is not known where ~no-such-account is: write the whole path"),
+        (("lab", "evaluate", "spam=~no-such-account"), "it is not known where ~no-such-account is"),
+        (("config", "--config", "~no-such-account/x"), "it is not known where ~no-such-account/x is"),
+        (("stats", "--home", "new\nline\x1b[31m"), "there is no folder new·line·[31m: name another --home"),
+    ],
+)
+def test_odd_paths_are_said_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
+    result = priory(*arguments, home=home)
+    assert result.returncode == 1
     assert result.stderr.count(b"\n") == 1
     assert said in result.stderr.decode()
 

@@ -39,6 +39,15 @@ def test_check_says_which_label_each_probability_is_of_with_a_daemon_and_without
         daemon.wait_until(lambda: daemon.n_logged("request verb=HEADERS") == len(LABELS))  # it answers first
 
 
+def test_check_writes_columns_that_line_up_whichever_messages_are_asked_about(home: Path, folder: Path):
+    together = priory("check", folder, home=home).stdout.decode().splitlines()
+    assert len(together) == len(LABELS)
+    assert {(line.index(" 0."), line.index(f" {folder}")) for line in together} == {(10, 34)}
+    one_by_one = [priory("check", path, home=home).stdout.decode() for path in sorted(folder.iterdir())]
+    assert "".join(one_by_one).splitlines() == together
+    assert {line.split()[2] for line in together} == {line[23:33].strip() for line in together} == set(LABELS)
+
+
 def test_a_scan_takes_all_that_is_unwanted_for_junk(home: Path, folder: Path):
     told = priory("scan", folder, "--json", home=home).stdout.decode().splitlines()
     changes = {Path(each["source"]).stem: each for each in map(json.loads, told)}

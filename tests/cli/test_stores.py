@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from command import priory
 from priory.features import VERSION
 from priory.journal import Store, open_file_to_read
 from priory.journal.store import open_store
+from real_daemon import serving
 
 
 def said(done: object) -> str:
@@ -44,6 +46,22 @@ def test_a_store_is_prepared_taught_and_shown(
     assert not (tmp_path / "journal.sqlite").exists()
     in_force = said(priory("config", home=tmp_path))
     assert f"store       {found['store']}, here as {os.uname().nodename}" in in_force
+
+
+def test_stats_and_the_daemon_say_where_the_journal_is_unless_it_is_at_home(
+    database: str, home: Path, tmp_path: Path
+) -> None:
+    assert priory("--store", database, "store", "prepare", home=tmp_path).returncode == 0
+    (tmp_path / "priory.toml").write_text(f'[store]\nurl = "{database}"\nnode = "mx1"\n')
+    name = f"postgresql://priory@{database.rpartition('@')[2]}"
+    shown, told = said(priory("stats", home=tmp_path)), said(priory("stats", "--json", home=tmp_path))
+    assert re.search(rf"^store +{re.escape(name)}, here as mx1 *$", shown, re.MULTILINE)
+    assert json.loads(told)["store"] == name
+    with serving(tmp_path) as daemon:
+        assert f"]: starting home={tmp_path} store={name} workers=" in daemon.log
+    assert real_postgres.PASSWORD.replace(" ", "%20") not in shown + told + daemon.log
+    assert "store" not in json.loads(priory("stats", "--json", home=home).stdout)
+    assert not re.search("^store", said(priory("stats", home=home)), re.MULTILINE)
 
 
 def test_a_journal_moves_to_a_server_and_back_as_it_is(database: str, home: Path, tmp_path: Path) -> None:

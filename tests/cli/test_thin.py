@@ -14,7 +14,8 @@ from threading import Thread
 
 import pytest
 
-from command import PRIORY
+from command import PRIORY, unread
+from priory import __version__
 from priory.demo import draw
 from priory.filter import Filter
 from real_daemon import PATIENCE_S, is_running, opened, serving, wait_until
@@ -179,6 +180,19 @@ def test_output_that_cannot_be_written_is_told_alike(unbuffered: str, home: Path
     assert daemon.n_logged("request") == 2
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_reads_no_more_is_told_nothing_and_that_mail_was_lost(unbuffered: str, home: Path, mail: Path):
+    def ends() -> list[tuple[int, bytes]]:
+        commands: list[tuple[object, ...]] = [("check", mail / "0.eml"), ("filter",)]
+        return [unread(*command, home=home, unbuffered=unbuffered) for command in commands]
+
+    expected = [(1, b""), (75, b"priory: the message cannot be passed on: Broken pipe\n")]
+    assert ends() == expected
+    with serving(home) as daemon:
+        assert ends() == expected
+    assert daemon.n_logged("request") == 2
+
+
 def test_a_daemon_that_was_killed_with_all_its_workers_is_not_missed(home: Path, mail: Path):
     alone = some(home, mail)
     with serving(home) as daemon:
@@ -265,6 +279,13 @@ def test_a_wrong_answer_is_not_taken(answer: bytes, home: Path, mail: Path):
     alone = [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked]
     with answering(home, lambda client: client.sendall(answer)):
         assert [run(*arguments, raw=MAIL[-1].raw, home=home) for arguments in asked] == alone
+
+
+def test_an_answer_that_lacks_what_a_line_needs_is_not_taken(home: Path, mail: Path):
+    alone = run("check", mail / "0.eml", home=home)
+    answer = OF_ANOTHER_VERSION.replace(b"0.0.1", __version__.encode())
+    with answering(home, lambda client: client.sendall(answer), n_clients=1):
+        assert run("check", mail / "0.eml", home=home) == alone
 
 
 def test_a_daemon_that_answers_drop_by_drop_is_not_waited_for(home: Path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import priory
+from command import priory, unread
 from priory.cli.app import COMMANDS
 from priory.features import Spec, unpacked
 from priory.filter import Filter
@@ -70,6 +70,12 @@ def test_a_user_is_exported(shared: Path, tmp_path: Path):
     assert (nobody.returncode, b"eve has no lessons in" in nobody.stderr) == (1, True)
     unwritable = priory("user", "export", "ann", "--to", tmp_path / "no" / "such", home=shared)
     assert b"cannot be written: No such file" in unwritable.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_reads_no_more_of_users_is_told_nothing(unbuffered: str, shared: Path):
+    for command in (("list",), ("export", "ann")):
+        assert unread("user", *command, home=shared, unbuffered=unbuffered) == (1, b"")
 
 
 def test_a_name_that_is_no_text_is_named_as_by_the_daemon(home: Path, tmp_path: Path):

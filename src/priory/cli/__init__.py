@@ -22,20 +22,32 @@ def main() -> None:
     except KeyboardInterrupt:
         status, at_once = 130, True
     except OSError as error:
-        status, at_once = _unwritten(error), True
+        status, at_once = _refused(error), True
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        status, at_once = status or _unwritten(error), True  # the interpreter would only try to write it again
+        status, at_once = status or _refused(error), True  # the interpreter would only try to write it again
     if at_once:
         os._exit(status)
     sys.exit(status)
 
 
-def _unwritten(error: OSError) -> int:
-    sys.stderr.write(f"priory: the output cannot be written: {error.strerror}\n")
+def _refused(error: OSError) -> int:
+    """Say what the system has refused to do: errors about files name them, those about the output do not."""
+    if isinstance(error, BrokenPipeError):  # who reads it has enough, such as `head`
+        return 1
+    if error.filename is None:
+        _tell(f"the output cannot be written: {error.strerror}")
+    else:
+        _tell(f"{error.filename} cannot be used: {error.strerror}. Check its name, and what this account may do there.")
     return 1
+
+
+def _tell(problem: str) -> None:
+    from priory.verdict import printable  # noqa: PLC0415 - a quick start where nothing is wrong
+
+    sys.stderr.write(f"priory: {printable(problem)}\n")  # on one line, whatever the names in it are
 
 
 def _run() -> int:
@@ -49,7 +61,7 @@ def _run() -> int:
     try:
         app()
     except Problem as problem:
-        sys.stderr.write(f"priory: {problem}\n")
+        _tell(str(problem))
         return 1
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)

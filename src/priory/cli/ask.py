@@ -58,12 +58,12 @@ def check(
     from priory.bulk import checked  # noqa: PLC0415
     from priory.cli.mail import read_mail, tell_passed_over  # noqa: PLC0415
 
-    require(home)
+    place = require(home)
     n_messages, reason = 0, ""
     with problems():
         corpus = read_mail(paths, "", home)
         tell = _as_json if as_json else _line
-        with checked(corpus, home.expanduser(), read_options(home), tell, jobs, user) as told:
+        with checked(corpus, place, read_options(home), tell, jobs, user) as told:
             for each in told:
                 n_messages += each.n_messages
                 reason = each.reason if each.n_messages else reason
@@ -77,7 +77,8 @@ def check(
 
 def _line(verdict: Verdict, message: "Labelled") -> str:
     about = "" if len(verdict.claims) == 2 else verdict.about
-    return line(verdict.label, digits(verdict.probability), about, printable(message.source))
+    widest = max(map(len, verdict.claims))
+    return line(verdict.label, digits(verdict.probability), about, printable(message.source), widest)
 
 
 def _as_json(verdict: Verdict, message: "Labelled") -> str:
@@ -158,12 +159,13 @@ def stats(home: Home = HOME, as_json: Json = False) -> None:
         figures, options = filter_.stats(), filter_.options
         n_due = len(filter_.ageing.due(time.time(), _MOST_BEYOND))
     if as_json:
+        where = {"home": str(home), **({"store": options.store.name} if options.store else {})}
         limits = {**asdict(options.limits), "beyond": n_due}
-        print(json.dumps({"home": str(home), **figures.as_dict(), "limits": limits}))  # noqa: T201
+        print(json.dumps({**where, **figures.as_dict(), "limits": limits}))  # noqa: T201
         return
     from priory.cli.show import show_stats  # noqa: PLC0415
     from priory.config.limiting import in_words  # noqa: PLC0415
 
     more = " or more" if n_due == _MOST_BEYOND else ""
     beyond = f"; {n_due:,}{more} lessons are beyond them, see priory age" if n_due else ""
-    show_stats(figures, home, options.autolearn, in_words(options.limits) + beyond)
+    show_stats(figures, home, options, in_words(options.limits) + beyond)

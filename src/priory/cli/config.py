@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from priory.cli.options import HOME, Config, Home, Json, config_path, problems
+from priory.cli.options import HOME, Config, Home, Json, config_path, place_of, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ def config(
     from priory.config.doubts import doubts  # noqa: PLC0415
     from priory.config.storing import refuse_variable  # noqa: PLC0415
 
-    place = home.expanduser().absolute()
+    place = place_of(home).absolute()
     path = config_path(home, file)
     with problems():
         refuse_variable()

@@ -41,7 +41,7 @@ def imap(
 
     `priory imap --once --teach-existing`
     """
-    require(home)
+    place = require(home)
     account = mailbox(home)
     with mailbox_problems(), problems():
         from priory.imap.password import password_of  # noqa: PLC0415
@@ -51,8 +51,8 @@ def imap(
 
         options = read_options(home)
         if account.move:
-            _tell_untaught(home, options)
-        watcher = Watcher(home.expanduser(), options, account, password_of(account))
+            _tell_untaught(place, options)
+        watcher = Watcher(place, options, account, password_of(account))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stop)
         try:
@@ -73,7 +73,7 @@ def _tell_untaught(home: Path, options: "Options") -> None:
     """Say so if the filter knows too little to call anything spam."""
     from priory.filter import Filter  # noqa: PLC0415
 
-    with Filter.open(home.expanduser(), options) as filter_:
+    with Filter.open(home, options) as filter_:
         if reason := filter_.check(b"").reason:
             sys.stderr.write(f"priory: {reason} in {home}, so nothing is moved; see priory learn LABEL imap:FOLDER\n")
 

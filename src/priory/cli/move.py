@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import Json, journal_in, problems
+from priory.cli.options import Json, expanded, journal_in, problems
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _opened(place: str) -> "Iterator[Journal]":
     if is_address(place):
         journal = open_store(Store(place), VERSION)
     else:
-        journal = open_file_to_read(journal_in(Path(place).expanduser()), VERSION)
+        journal = open_file_to_read(journal_in(expanded(Path(place))), VERSION)
     try:
         yield journal
     finally:
@@ -72,7 +72,7 @@ def _made(place: str, like: "Journal") -> "Iterator[Journal]":
         prepare_store(Store(place), VERSION, like.bits, like.personal_bits)
         journal = open_store(Store(place), VERSION)
     else:
-        home = Path(place).expanduser()
+        home = expanded(Path(place))
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         journal = open_file(home / "journal.sqlite", VERSION, like.bits, personal_bits=like.personal_bits)
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from priory.cli.noted import noted, noted_address
-from priory.cli.options import HOME, Config, Home, Problem, config_path, problems
+from priory.cli.options import HOME, Config, Home, Problem, config_path, place_of, problems
 from priory.cli.serve import served
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def open_page(
     from priory.config import load_serving  # noqa: PLC0415
     from priory.server.listeners import answers  # noqa: PLC0415
 
-    place, path = home.expanduser().absolute(), config_path(home, config)
+    place, path = place_of(home).absolute(), config_path(home, config)
     with problems():
         serving = load_serving(path)
     if answers(str(place / "socket")):

@@ -87,15 +87,33 @@ def problems() -> Iterator[None]:
         raise Problem(str(error)) from None
 
 
+def expanded(path: Path, option: str = "") -> Path:
+    """Return a path with `~` or `~ann` written out."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise Problem(f"it is not known where {path} is: write the whole path, from / on{option}") from None
+
+
+def place_of(home: Path) -> Path:
+    """Return where a home is, or would be; refuse what cannot be one."""
+    place = expanded(home, ", with --home or PRIORY_HOME")
+    with suppress(PermissionError):  # who reads it says so
+        if place.exists() and not place.is_dir():
+            raise Problem(f"{home} is no folder: name another --home")
+    return place
+
+
 def config_path(home: Path, named: Path | None = None) -> Path:
     """Return the file that configures a home; one that somebody has named must be there."""
     named = named or (Path(os.environ["PRIORY_CONFIG"]) if os.environ.get("PRIORY_CONFIG") else None)
     if named is None:
-        return home.expanduser().absolute() / "priory.toml"
+        return place_of(home).absolute() / "priory.toml"
+    path = expanded(named)
     with suppress(PermissionError):  # who reads it says so
-        if not named.expanduser().exists():
+        if not path.exists():
             raise Problem(f"there is no file {named}: name another with --config or PRIORY_CONFIG, or none")
-    return named.expanduser().absolute()
+    return path.absolute()
 
 
 def read_options(home: Path) -> "Options":
@@ -105,14 +123,16 @@ def read_options(home: Path) -> "Options":
     return load(config_path(home))
 
 
-def require(home: Path) -> None:
-    """Refuse a home that is not there."""
+def require(home: Path) -> Path:
+    """Return where a home is; refuse one that is not there."""
+    place = place_of(home)
     try:
-        is_there = home.expanduser().is_dir()
+        is_there = place.is_dir()
     except PermissionError:
         raise Problem(f"this account may not enter {home}: name another --home, or run this as its owner") from None
     if not is_there:
         raise Problem(f"there is no folder {home}: name another --home, or teach a filter there with: priory learn")
+    return place
 
 
 def journal_in(place: Path) -> Path:
@@ -128,7 +148,6 @@ def opened(home: Path, *, make: bool = False) -> "Iterator[Filter]":
     """Open the filter of a home with its configuration; only who teaches it makes the folder."""
     from priory.filter import Filter  # noqa: PLC0415
 
-    if not make:
-        require(home)
-    with problems(), Filter.open(home.expanduser(), read_options(home)) as filter_:
+    place = place_of(home) if make else require(home)
+    with problems(), Filter.open(place, read_options(home)) as filter_:
         yield filter_

@@ -41,16 +41,16 @@ def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.bulk import checked  # noqa: PLC0415
     from priory.corpus.places import with_subfolders  # noqa: PLC0415
 
-    require(home)
+    place = require(home)
     folders: dict[str, Folder] = {}
     with problems():
         options = read_options(home)
         if options.store is None:
-            _require_lessons(home)
+            _require_lessons(place)
         tell = partial(told_of, junk_on_server(home) if any(map(is_on_server, paths)) else "")
         corpus = read_mail([each for path in paths for each in with_subfolders(path)], "", home)
         with (
-            checked(corpus, home.expanduser(), options, tell, jobs, user) as told,
+            checked(corpus, place, options, tell, jobs, user) as told,
             bar("scanning", lambda: n_messages(corpus), quiet=as_json) as progressed,
         ):
             for each in told:
@@ -73,5 +73,5 @@ def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
 def _require_lessons(home: Path) -> None:
     """To open the filter of a home makes a journal where there is none; a scan must not."""
-    if not (home.expanduser() / "journal.sqlite").exists():
+    if not (home / "journal.sqlite").exists():
         raise Problem(f"nothing has been learned yet in {home}; teach it with: priory learn LABEL PATH…")

@@ -32,9 +32,9 @@ def serve(home: Home = HOME, config: Config = None) -> None:
     """
     from priory.config import load_serving  # noqa: PLC0415
 
-    require(home)
+    place = require(home)
     path = config_path(home, config)
-    raise typer.Exit(served(home.expanduser().absolute(), path, lambda: load_serving(path)))
+    raise typer.Exit(served(place.absolute(), path, lambda: load_serving(path)))
 
 
 def served(home: Path, config: Path, serving: "Callable[[], Serving]") -> int:

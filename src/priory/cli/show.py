@@ -16,8 +16,8 @@ from priory.points import is_unwanted
 from priory.verdict import digits, in_words, printable, remedy, steps
 
 if TYPE_CHECKING:
-    from priory.autolearn import Autolearn
     from priory.explanation import Coloured, Explanation
+    from priory.options import Options
     from priory.stats import Stats
     from priory.verdict import Evidence, Verdict
 
@@ -134,10 +134,13 @@ def _coloured(section: "Coloured") -> Text:
     return Text("\n").join([*lines[:_MOST_LINES], Text(f"… {len(lines) - _MOST_LINES} more lines", "dim")])
 
 
-def show_stats(stats: "Stats", home: Path, autolearn: "Autolearn | None", limits: str) -> None:
-    """Print what a filter knows, and whether it learns by itself."""
+def show_stats(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
+    """Print what a filter knows, where the journal is if not at home, and whether it learns by itself."""
+    autolearn, store = options.autolearn, options.store
     table = Table.grid(padding=(0, 2))
     table.add_row("home", Text(str(home)))
+    if store is not None:
+        table.add_row("store", Text(f"{store.name}, here as {store.node}"))
     for label, n in stats.lessons.items():
         by_itself = f", {stats.automatic[label]:,} automatically" if stats.automatic[label] else ""
         table.add_row(f"{label} learned", f"{n:,}, of which {stats.scored[label]:,} scored for calibration{by_itself}")

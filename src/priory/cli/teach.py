@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from priory.cli.options import HOME, Home, InCluster, Jobs, Json, Problem, User, journal_in, opened, problems, shown
+from priory.cli.options import (
+    HOME,
+    Home,
+    InCluster,
+    Jobs,
+    Json,
+    Problem,
+    User,
+    expanded,
+    journal_in,
+    opened,
+    problems,
+    shown,
+)
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -236,7 +249,7 @@ def _merge(filter_: "Filter", other: str) -> dict[str, int]:
 
     if is_address(other):
         raise Problem(f"merge takes homes: copy it into one first with priory move {Store(other).name} HOME")
-    path = journal_in(Path(other).expanduser())
+    path = journal_in(expanded(Path(other)))
     with problems():
         journal = open_file_to_read(path, VERSION)
         try:

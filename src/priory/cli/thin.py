@@ -154,9 +154,20 @@ def _line(fields: list[str], headers: bytes, path: str) -> str | None:
     if not said or "\nX-Priory-Reason: " in rest:  # then there is more to be told
         return None
     about, _, probability = said.partition("=")
-    return line(label, probability, "" if "Labels: 2" in fields else about, path)
+    widest = next((each.removeprefix("Widest: ") for each in fields if each.startswith("Widest: ")), "")
+    if not widest.isdecimal():
+        return None
+    return line(label, probability, "" if "Labels: 2" in fields else about, path, int(widest))
 
 
-def line(label: str, probability: str, about: str, source: str) -> str:
-    """Return what `check` prints for a message; with more than two labels it says which one the probability is of."""
-    return f"{label:8} {probability:11}{about and ' ' + about}  {source}\n"
+def line(label: str, probability: str, about: str, source: str, widest: int) -> str:
+    """Return what `check` prints for a message, in columns with room for the widest label there is.
+
+    With more than two labels it says which one the probability is of.
+
+    >>> line("ham", "0.0123", "", "lunch.eml", widest=4)
+    'ham      0.0123       lunch.eml\\n'
+    >>> line("ham", "0.9123", "ham", "lunch.eml", widest=10)
+    'ham        0.9123      ham         lunch.eml\\n'
+    """
+    return f"{label:{max(widest, 8)}} {probability:11}{about and f' {about:{widest}}'}  {source}\n"

@@ -44,8 +44,7 @@ def token(  # noqa: PLR0913, PLR0917 - all that can be asked for
         raise Problem("token takes one of --scope SCOPE, which makes a token, --list, and --revoke ID")
     if name and scope is None:
         raise Problem("--name is for a new token: give its --scope, too")
-    require(home)
-    place = home.expanduser()
+    place = require(home)
     with _problems():
         if scope is not None:
             _issue(place, scope.value, name, as_json)

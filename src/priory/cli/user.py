@@ -84,16 +84,15 @@ def export(
         if first is None:
             raise Problem(f"{printable(user)} has no lessons in {home}; priory user list says who has")
         every = chain([first], lessons)
+        if to is None:
+            _write(sys.stdout, every)
+            return
         try:
-            if to is None:
-                n = _write(sys.stdout, every)
-            else:
-                with open(to, "w", encoding="utf-8", opener=_for_its_owner) as file:
-                    n = _write(file, every)
+            with open(to, "w", encoding="utf-8", opener=_for_its_owner) as file:
+                n = _write(file, every)
         except OSError as error:
-            raise Problem(f"{to or 'standard output'} cannot be written: {error.strerror}") from None
-    if to is not None:
-        print(f"{n:,} lessons of {printable(user)} written to {to}")  # noqa: T201
+            raise Problem(f"{to} cannot be written: {error.strerror}") from None
+    print(f"{n:,} lessons of {printable(user)} written to {to}")  # noqa: T201
 
 
 def _for_its_owner(path: str, flags: int) -> int:

@@ -97,7 +97,14 @@ def _value(key: str, value: Any) -> Any:
         raise _wrong(key, f"the name of the server alone, not {value!r}; its port goes into port")
     if key == "tls" and value not in PORTS:
         raise _wrong(key, f"one of {', '.join(PORTS)}, not {value!r}")
-    return Path(value).expanduser() if key in _PATHS else value
+    return _expanded(key, value) if key in _PATHS else value
+
+
+def _expanded(key: str, value: str) -> Path:
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise _wrong(key, f"a whole path, from / on, as it is not known where {value} is") from None
 
 
 def _wrong(key: str, must_be: str) -> ConfigError:

@@ -27,10 +27,14 @@ def answer(
     verdict = filter_.check(read, request.user)
     if filter_.would_learn(verdict) and not request.only_asks:
         certain(read, verdict.label)
-    labels = filter_.options.labels
     rating = rating_of(verdict)
-    extra = [("Labels", str(len(labels))), ("Version", __version__)] if request.verb in _FOR_OURS else []
+    extra = _for_ours(filter_.options.labels) if request.verb in _FOR_OURS else []
     return rated(request, rating, _body(request, verdict, rating), extra), verdict.label
+
+
+def _for_ours(labels: tuple[str, ...]) -> list[tuple[str, str]]:
+    """What our own client must know to print a verdict as it would without a daemon."""
+    return [("Labels", str(len(labels))), ("Widest", str(max(map(len, labels)))), ("Version", __version__)]
 
 
 def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:

@@ -62,7 +62,8 @@ class Master:
             options, serving = self._read()
             self._next = Crew(options, serving, self._listening(serving, []))
             know(self._board, options.labels)
-            log("starting", home=self._home, workers=serving.workers)
+            store = {"store": options.store.name} if options.store else {}
+            log("starting", home=self._home, **store, workers=serving.workers)
             _announce(self._next.listeners)
             self._complete(self._next)
             while self._status is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from priory.cli.options import Problem
+from priory.cli.options import Problem, place_of
 from priory.cli.progress import bar
 from priory.lab.bench import Bench
 from priory.lab.hands import Hands
@@ -14,7 +14,7 @@ from priory.lab.hands import Hands
 def bench_of(home: Path, jobs: int, cluster: str | None = None, *, fresh: bool, quiet: bool) -> Iterator[Bench]:
     """The workbench of a home, with progress bars where a person looks on."""
     with _hands(jobs, cluster) as hands:
-        yield Bench(home.expanduser() / "lab", hands, fresh, lambda what, total: bar(what, lambda: total, quiet=quiet))
+        yield Bench(place_of(home) / "lab", hands, fresh, lambda what, total: bar(what, lambda: total, quiet=quiet))
 
 
 @contextmanager

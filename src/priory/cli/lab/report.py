@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priory.cli.lab.options import Html, lab_problems
-from priory.cli.options import HOME, Home, Json, Problem, read_options
+from priory.cli.options import HOME, Home, Json, Problem, place_of, read_options
 from priory.verdict import printable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def report(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.lab.kept import all_kept  # noqa: PLC0415
     from priory.lab.kept_report import kept_ingredients  # noqa: PLC0415
 
-    folder = home.expanduser() / "lab"
+    folder = place_of(home) / "lab"
     if clear:
         _clear(folder)
         return

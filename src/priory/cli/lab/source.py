@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from priory.cli.options import Problem, read_options
+from priory.cli.options import Problem, expanded, place_of, read_options
 from priory.corpus import read, read_index
 from priory.lab.source import Source, from_corpora, from_journal
 
@@ -18,7 +18,7 @@ def source(what: list[str] | None, index: Path | None, home: Path) -> Source:
         corpora = [read([path], label) for label, path in (_labelled(each, options.labels) for each in what)]
         return from_corpora(" ".join(what), corpora, options, in_order=False)
     advice = "name mail to judge by, as LABEL=PATH… or with --index FILE, or teach the filter with: priory learn"
-    return from_journal(home.expanduser(), options, advice)
+    return from_journal(place_of(home), options, advice)
 
 
 def _labelled(given: str, labels: tuple[str, ...]) -> tuple[str, str]:
@@ -27,4 +27,4 @@ def _labelled(given: str, labels: tuple[str, ...]) -> tuple[str, str]:
         raise Problem(f"{given!r} is not LABEL=PATH, such as spam=~/Maildir/.Junk")
     if label not in labels:
         raise Problem(f"unknown label {label!r} in {given!r}; this filter knows {', '.join(labels)}")
-    return label, str(Path(path).expanduser())
+    return label, str(expanded(Path(path)))
