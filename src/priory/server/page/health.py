@@ -1,7 +1,7 @@
 """The Health view: whether mail is being checked, what was said of it lately, and how far that can be trusted."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,6 +17,7 @@ from priory.server.http.filters import Filters
 from priory.server.http.kept import Kept
 from priory.server.http.state import Daemon
 from priory.server.page.axis import number
+from priory.server.page.colours import colours
 from priory.server.page.lately import SPANS, Lately, messages_plot, size, times_plot, ways_table
 from priory.server.page.moment import moment
 from priory.server.page.plot import Plot
@@ -33,13 +34,14 @@ def health_page(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the view for who looks after a filter."""
     router = APIRouter(include_in_schema=False)
     recording = Recording(daemon.home, daemon.board, daemon.started)
+    coloured = colours(daemon.options.labels, daemon.options.unwanted)
 
     @router.get("/health")
     async def health(visit: Annotated[Visit, visiting("check")], span: str = "day") -> Response:
         chosen = span if span in SPANS else "day"
         state, lately, learned = await asyncio.gather(
             asyncio.to_thread(_state, daemon),
-            asyncio.to_thread(_lately, recording, chosen, daemon.options.labels),
+            asyncio.to_thread(_lately, recording, chosen, coloured),
             filters.look(lambda filter_: _learned(filters.kept, filter_, daemon.home)),
             return_exceptions=True,
         )
@@ -99,7 +101,7 @@ def _chosen_span(chosen: str) -> Html:
     )
 
 
-def _lately(recording: Recording, span: str, labels: Sequence[str]) -> Html:
+def _lately(recording: Recording, span: str, coloured: Mapping[str, str]) -> Html:
     lately = Lately.of(recording, span)
     heading = element("h2", f"The last {span}")
     if not lately.steps:
@@ -110,14 +112,14 @@ def _lately(recording: Recording, span: str, labels: Sequence[str]) -> Html:
         "div",
         element("h3", "By the way they came"),
         element("p", "How many messages, what was said of them, and how long that took.", class_="quiet"),
-        ways_table(lately, labels),
+        ways_table(lately, coloured),
         class_="panel",
     )
     return _live(
         "lately",
         heading,
         told,
-        element("div", *_drawn(messages_plot(lately, labels), times_plot(lately)), ways, class_="plots"),
+        element("div", *_drawn(messages_plot(lately, coloured), times_plot(lately)), ways, class_="plots"),
     )
 
 
