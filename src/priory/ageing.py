@@ -10,7 +10,7 @@ they are still there and still beyond the limits is seen again when they are for
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 KEPT: Final = 200  #: as many as calibration should see
 GROUP: Final = 50  #: lessons that are forgotten together: who learns meanwhile waits some milliseconds
+SECONDS: Final = {"day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400, "year": 365 * 86_400}
+BYTES: Final = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _LOOKED_UP: Final = 500
 
 
@@ -37,6 +39,29 @@ class Limits:
     def __bool__(self) -> bool:
         """Whether there are any."""
         return not self.age_s is self.lessons is self.n_bytes is None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Those that there are, as a person would say them.
+
+        >>> Limits(age_s=63072000, lessons=100_000).words
+        {'age': '2 years', 'lessons': '100,000 lessons'}
+        """
+        said = {
+            "age": _in_units(self.age_s, SECONDS, plural=True),
+            "lessons": f"{self.lessons:,} lessons" if self.lessons is not None else "",
+            "bytes": _in_units(self.n_bytes, BYTES, plural=False),
+        }
+        return {name: words for name, words in said.items() if words}
+
+
+def _in_units(amount: float | None, units: Mapping[str, int], *, plural: bool) -> str:
+    """In the largest unit of which it is a whole number."""
+    if amount is None:
+        return ""
+    name, unit = next((name, unit) for name, unit in reversed(list(units.items())) if amount % unit == 0)
+    n = int(amount // unit)
+    return f"{n:,} {name}{'s' if plural and n != 1 else ''}"
 
 
 class Bounds(NamedTuple):

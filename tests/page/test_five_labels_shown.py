@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from dropping import drop
 from five_labels import CONFIG, LABELS, said, teach
+from priory.server.page.colours import colours
 from real_browser import Visit
 from real_daemon import HTTP, Daemon, request, serving
 
@@ -52,6 +53,29 @@ def test_a_message_is_judged_and_can_be_taught_any_label(five: Daemon, visit: Vi
     expect(here.page.locator("#spoken")).to_contain_text("Learned that it is phishing")
     here.page.get_by_role("button", name="Undo").click()
     expect(here.page.locator("#result")).to_contain_text("Probabilities: newsletter 0.9")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_unwanted_is_in_the_colour_of_spam_and_each_other_label_in_its_own(
+    five: Daemon, visit: Visit, scheme: str
+):
+    here = visit(five, color_scheme=scheme)
+    seen = {}
+    for label in LABELS:
+        here.go(f"/journal?label={label}")
+        badge = here.page.locator(".lessons .label").first
+        expect(badge).to_have_text(label)
+        seen[label] = badge.evaluate("badge => getComputedStyle(badge).color")
+        here.require_accessible()
+    assert seen["phishing"] == seen["spam"]
+    assert len({*seen.values()}) == len(LABELS) - 1
+    here.go("/health?span=hour")
+    bars = {label: f"#messages .bars.{kind} rect" for label, kind in colours(LABELS, ["spam", "phishing"]).items()}
+    filled = {
+        label: here.page.locator(bar).first.evaluate("bar => getComputedStyle(bar).fill") for label, bar in bars.items()
+    }
+    assert filled.pop("phishing") not in seen.values()  # bars have no words in them
+    assert filled == {label: colour for label, colour in seen.items() if label != "phishing"}
 
 
 def test_lessons_can_be_filtered_by_a_label_and_every_mistake_has_its_price(five: Daemon, visit: Visit):

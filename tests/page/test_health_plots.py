@@ -12,6 +12,7 @@ from priory.lab.prequential import by_doubling
 from priory.lab.report.drift import drift
 from priory.lab.track_record import Period, TrackRecord, calibration_of
 from priory.server.counted import CHECK_TIMES, know, scoreboard
+from priory.server.page.colours import colours
 from priory.server.page.lately import SPANS, Lately, messages_plot, times_plot, verdicts, ways_table
 from priory.server.page.trusted import trust_plots
 from priory.server.recording import Recording
@@ -56,11 +57,11 @@ def test_what_is_drawn_is_what_was_counted(tmp_path: Path, span: str):
     tally.time(CHECK_TIMES["milter"], 0.0004)
     lately = Lately.of(Recording(tmp_path, board, 1.0), span)
     assert verdicts(lately.all) == {"ham": 1, "spam": 2, UNSURE: 3, "once": 4}
-    plot = messages_plot(lately, TWO)
+    plot = messages_plot(lately, colours(TWO))
     assert [mark.name for mark in plot.marks] == ["ham", "spam", UNSURE, "once"]
     (row,) = plot.table.rows
     assert row[1:] == ["1", "2", "3", "4", "10"]
     assert plot.x.low <= min(lately.steps) < plot.x.high
-    assert "0.38 ms" in ways_table(lately, TWO)
+    assert "0.38 ms" in ways_table(lately, colours(TWO))
     assert times_plot(lately).table.rows[0][1] == "1"
     assert lately.end - lately.begin <= SPANS[span] + 2 * lately.step

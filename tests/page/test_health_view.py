@@ -7,9 +7,13 @@ import pytest
 from playwright.sync_api import expect
 
 from priory.demo import Drawn, draw
+from priory.filter import Filter
+from priory.journal import Store
 from priory.server.history import History
+from priory.server.page.lately import size
 from real_browser import Visit, Watched
 from real_daemon import HTTP, Daemon, request, serving
+from real_postgres import PASSWORD
 
 MAIL: list[Drawn] = list(draw(12, seed=9))
 PLOTS = (
@@ -130,6 +134,44 @@ def test_an_empty_store_says_what_to_do(empty: Daemon, visit: Visit):
     expect(here.page.get_by_text("Nothing was predicted yet")).to_be_visible()
     expect(here.page.get_by_text("priory learn spam FOLDER")).to_be_visible()
     here.require_accessible()
+
+
+def test_limits_are_shown_with_how_near_they_are(lessons: Path, tmp_path: Path, visit: Visit):
+    home = Path(shutil.copytree(lessons, tmp_path / "home"))
+    limits = '[limits]\nage = "2 years"\nlessons = 1000\nbytes = "1 MB"\n'
+    with Filter.open(home) as filter_:
+        used = filter_.journal.used_bytes()
+    with serving(home, limits + HTTP) as daemon:
+        here = visit(daemon, "/health", viewport={"width": 390, "height": 844})
+        table = here.page.get_by_role("region", name="Limits")
+        expected = [
+            "age 2 years 0 days (0 %)",
+            "lessons 1,000 200 (20 %)",
+            f"bytes 1 MB {size(used)} ({used / 1e4:.0f} %)",
+        ]
+        assert [" ".join(row.split()) for row in table.locator("tbody tr").all_inner_texts()] == expected
+        assert table.evaluate("table => table.scrollWidth <= table.clientWidth")  # all of it is seen on a phone
+        here.require_accessible()
+
+
+def test_without_limits_nothing_is_said_of_them_but_where_the_journal_is(taught: Daemon, visit: Visit):
+    kept = visit(taught, "/health").page.locator("#kept")
+    expect(kept).to_contain_text(f"The journal is {taught.home / 'journal.sqlite'}")
+    expect(kept).not_to_contain_text("Limits")
+
+
+@pytest.mark.usefixtures("journal_database")
+def test_where_a_shared_journal_is_is_said_without_the_password(database: str, tmp_path: Path, visit: Visit):
+    store = f'[store]\nurl = "{database}"\n'
+    with serving(tmp_path, f'[limits]\nage = "1 day"\nbytes = "1 GB"\n{store}{HTTP}') as daemon:
+        here = visit(daemon, "/health")
+        expect(here.page.locator("#kept")).to_contain_text(f"The journal is {Store(database).name}")
+        rows = here.page.get_by_role("region", name="Limits").locator("tbody tr")
+        expect(rows).to_have_text(["age1 day0 days (0 %)", "bytes1 GB0 B (0 %)"])
+        password = PASSWORD.replace(" ", "%20")
+        assert password in database
+        assert not any(secret in here.page.content() for secret in (PASSWORD, password))
+        here.require_accessible()
 
 
 def test_what_cannot_be_read_is_said_in_its_place(lessons: Path, tmp_path: Path, visit: Visit):

@@ -57,7 +57,7 @@ def test_what_is_asked_for_comes_back_as_text(daemon: Daemon, visit: Visit):
         here.expected.append("422")
         page.goto(f"http://127.0.0.1:{daemon.port}/journal?{name}={EVIL}")
         assert page.locator(HARM).count() == 0
-    for path in (f"/costs?unsure={EVIL}", f"/health?span={EVIL}", f"/login?next={EVIL}"):
+    for path in (f"/?user={EVIL}", f"/costs?unsure={EVIL}", f"/health?span={EVIL}", f"/login?next={EVIL}"):
         here.go(path)
         assert page.locator(HARM).count() == 0
 

@@ -77,8 +77,12 @@ def test_whose_mail_it_is_can_be_said(api: Client, daemon: Daemon):
     assert (said["user"], said["you"] + said["everyone"]) == ("ann", pytest.approx(said["log_odds"]))
     assert said["you"] > 0.5
     assert api.post("/v1/explain?user=ann", lists[0]).json == explained
-    assert "you" not in api.post("/v1/check", lists[0]).json
-    for raw in lists[1:]:
+    everyone = api.post("/v1/check", lists[0]).json
+    assert "you" not in everyone
+    lesson = api.post("/v1/learn?label=ham&user=ann", lists[0]).json
+    assert lesson["before"] == said["probabilities"] != everyone["probabilities"]
+    assert lesson["after"] == api.post("/v1/check?user=ann", lists[0]).json["probabilities"]
+    for raw in lists:
         assert api.post("/v1/forget?user=ann", raw).status == 200
 
 
@@ -103,7 +107,7 @@ def test_a_lesson_moves_the_probability_and_is_taken_back_exactly(api: Client, d
     assert (lesson["outcome"], lesson["was"], lesson["digest"]) == ("learned", None, before["digest"])
     assert lesson["before"] == before["probabilities"]
     assert lesson["after"]["spam"] > lesson["before"]["spam"]
-    assert api.post("/v1/check", raw).json["probabilities"] == lesson["after"]
+    assert api.post("/v1/check?user=ann", raw).json["probabilities"] == lesson["after"]
     assert api.post(path, raw).json["outcome"] == "known"
     turned = api.post("/v1/learn?label=ham&user=ann", raw).json
     assert (turned["outcome"], turned["was"]) == ("relearned", "spam")

@@ -4,11 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from priory.ageing import Limits
+from priory.ageing import BYTES, SECONDS, Limits
 from priory.config.tables import ConfigError, refuse_unknown, table
 
-_SECONDS: Final = {"day": 86_400, "week": 7 * 86_400, "month": 30 * 86_400, "year": 365 * 86_400}
-_BYTES: Final = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _MOST: Final = 1 << 53
 
 
@@ -23,9 +21,7 @@ def limits_of(every: Mapping[str, Any]) -> Limits:
     lessons = section.get("lessons")
     if lessons is not None and not (type(lessons) is int and 1 <= lessons <= _MOST):
         raise _wrong("lessons", f"a whole number from 1 up, not {lessons!r}")
-    return Limits(
-        _measured(section, "age", _SECONDS, "2 years"), lessons, _measured(section, "bytes", _BYTES, "300 MB")
-    )
+    return Limits(_measured(section, "age", SECONDS, "2 years"), lessons, _measured(section, "bytes", BYTES, "300 MB"))
 
 
 def in_words(limits: Limits) -> str:
@@ -34,12 +30,7 @@ def in_words(limits: Limits) -> str:
     >>> in_words(Limits(age_s=63072000, lessons=100_000)), in_words(Limits())
     ('2 years, 100,000 lessons', 'none')
     """
-    said = [
-        _in_units(limits.age_s, _SECONDS, plural=True),
-        f"{limits.lessons:,} lessons" if limits.lessons is not None else "",
-        _in_units(limits.n_bytes, _BYTES, plural=False),
-    ]
-    return ", ".join(filter(None, said)) or "none"
+    return ", ".join(limits.words.values()) or "none"
 
 
 def _measured(section: Mapping[str, Any], key: str, units: Mapping[str, int], example: str) -> int | None:
@@ -51,15 +42,6 @@ def _measured(section: Mapping[str, Any], key: str, units: Mapping[str, int], ex
     if found is None or unit is None:
         raise _wrong(key, f'a number and one of {", ".join(units)}, such as "{example}", not {given!r}')
     return int(found[1]) * unit
-
-
-def _in_units(amount: float | None, units: Mapping[str, int], *, plural: bool) -> str:
-    """In the largest unit of which it is a whole number."""
-    if amount is None:
-        return ""
-    name, unit = next((name, unit) for name, unit in reversed(list(units.items())) if amount % unit == 0)
-    n = int(amount // unit)
-    return f"{n:,} {name}{'s' if plural and n != 1 else ''}"
 
 
 def _wrong(key: str, must_be: str) -> ConfigError:

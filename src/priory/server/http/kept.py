@@ -41,6 +41,10 @@ class Kept:
 
         return self._looked_up(TrackRecord.of, filter_)
 
+    def used_bytes(self, filter_: Filter) -> int:
+        """Return what the lessons take in the journal."""
+        return self._looked_up(_used_bytes, filter_)
+
     def _looked_up(self, find: Callable[[Filter], Found], filter_: Filter) -> Found:
         at = filter_.journal.id, *filter_.journal.position()
         if at != self._at:
@@ -49,3 +53,7 @@ class Kept:
             self._found[find] = find(filter_)
         found: Found = self._found[find]
         return found
+
+
+def _used_bytes(filter_: Filter) -> int:
+    return filter_.journal.used_bytes()

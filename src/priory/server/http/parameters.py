@@ -5,7 +5,8 @@ from typing import Annotated, Final, TypeVar
 
 from fastapi import Query
 
-_NAMES: Final = r"^[^\x00-\x1f\x7f]{0,200}$"
+MOST_OF_NAME: Final = 200  #: characters
+_NAMES: Final = rf"^[^\x00-\x1f\x7f]{{0,{MOST_OF_NAME}}}$"
 User = Annotated[str, Query(description="Whose lesson it is; a message is learned once per user.", pattern=_NAMES)]
 ForUser = Annotated[str, Query(description="Whose mail it is: what they have taught counts, too.", pattern=_NAMES)]
 Digest = Annotated[str, Query(description="Of the message, instead of the message itself.", pattern="^[0-9a-f]{64}$")]

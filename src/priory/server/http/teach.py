@@ -92,9 +92,9 @@ def teach_routes(daemon: Daemon, filters: Filters) -> APIRouter:
 
 def _learned(filter_: Filter, raw: bytes, label: str, user: str) -> dict[str, Any]:
     read = filter_.prepare(raw)
-    before = filter_.check(read).probabilities
+    before = filter_.check(read, user).probabilities
     lesson = filter_.learn(read, label, "http", user)
-    return {**lesson._asdict(), "before": before, "after": filter_.check(read).probabilities}
+    return {**lesson._asdict(), "before": before, "after": filter_.check(read, user).probabilities}
 
 
 def _each_learned(groups: Iterator[Group], label: str, user: str, filter_: Filter) -> list[dict[str, Any]]:

@@ -8,12 +8,16 @@ const ROWS = 200;
 const form = document.getElementById("check");
 const text = document.getElementById("text");
 const files = document.getElementById("files");
+const user = document.getElementById("user"); // whoever is named anew is shown nothing of what was said to another
 const several = document.getElementById("several");
 const result = document.getElementById("result");
 
 let mail = null; // the message that is shown: a Blob, sent again as it is to teach and to undo
 let undo = null; // what restores what was before the last lesson: asks for nothing, does it, says it
 let latest = 0; // what was asked for last; answers to what was asked before come too late
+
+const whose = () => user.value.trim();
+const asUser = () => `user=${encodeURIComponent(whose())}`;
 
 /** Do something while the result waits; what goes wrong is said. */
 async function busily(act) {
@@ -32,7 +36,7 @@ async function busily(act) {
  *
  * Only what is shown can be taught: an answer that comes too late, or not at all, changes neither. */
 async function show(isLatest, shown, before = [], back = null) {
-  const query = new URLSearchParams(before.map((probability) => ["before", probability]));
+  const query = new URLSearchParams([["user", whose()], ...before.map((probability) => ["before", probability])]);
   const answer = await send("POST", `/check/explained?${query}`, shown, MAIL);
   const page = parsed(await answer.text());
   if (!isLatest()) return null;
@@ -57,8 +61,13 @@ async function showOther(isLatest, other) {
 }
 
 function showProblem(error) {
+  showNothing(error.detail ?? "");
+}
+
+/** Show no message, but why. */
+function showNothing(why) {
   [mail, undo] = [null, null];
-  result.replaceChildren(made("p", error.detail ?? "", "empty"));
+  result.replaceChildren(made("p", why, "empty"));
 }
 
 /** Have the marker go from where it was to where it is. */
@@ -88,7 +97,7 @@ function checkOne(blob) {
 function teach(label) {
   busily(async (isLatest) => {
     const taught = mail;
-    const lesson = await (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}`, taught, MAIL)).json();
+    const lesson = await learned(label, taught);
     if (lesson.outcome === "known") {
       say(`You have taught already that it is ${label}; nothing has changed.`);
       return;
@@ -102,14 +111,18 @@ function teach(label) {
   });
 }
 
+async function learned(label, taught) {
+  return (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}&${asUser()}`, taught, MAIL)).json();
+}
+
 async function restore(label) {
-  const lesson = await (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}`, mail, MAIL)).json();
+  const lesson = await learned(label, mail);
   return [lesson.before, `It is taught as ${label} again`];
 }
 
 async function forget() {
   const before = JSON.parse(result.querySelector("article").dataset.probabilities);
-  await send("POST", "/v1/forget", mail, MAIL);
+  await send("POST", `/v1/forget?${asUser()}`, mail, MAIL);
   return [before, "The lesson is taken back"];
 }
 
@@ -140,7 +153,7 @@ function checkSeveral(chosen) {
     several.hidden = false;
     several.replaceChildren(made("p", "Checking…", "quiet"));
     result.replaceChildren(made("p", "Open a message above to see what is said about it, and why.", "empty"));
-    const answer = await send("POST", "/v1/check", body()).catch((error) => {
+    const answer = await send("POST", `/v1/check?${asUser()}`, body()).catch((error) => {
       several.hidden = true;
       if (isLatest()) showProblem(error);
       throw error;
@@ -223,6 +236,7 @@ function line(tag, cells) {
 /** Check what was dropped or chosen: one message, or files with several. */
 async function take(chosen) {
   if (!chosen.length) return;
+  user.blur(); // a name that is still being written counts
   const isOne = chosen.length === 1 && (await chosen[0].slice(0, 5).text()) !== "From ";
   if (isOne) {
     several.hidden = true;
@@ -253,6 +267,16 @@ files.addEventListener("change", () => {
   take([...files.files]);
 });
 
+user.addEventListener("change", () => {
+  history.replaceState(null, "", whose() ? `?${asUser()}` : location.pathname);
+  busily(async () => {
+    const said = `Press Check to see what is said${whose() && ` to ${whose()}`} about a message, and why.`;
+    several.hidden = true;
+    showNothing(said);
+    tell(said);
+  });
+});
+
 addEventListener("dragover", (event) => {
   event.preventDefault();
   form.classList.add("over");
@@ -266,7 +290,7 @@ addEventListener("drop", (event) => {
   const dropped = [...event.dataTransfer.files];
   if (dropped.length) {
     text.value = "";
-    files.value = "";
+    files.files = event.dataTransfer.files; // so that they can be checked again
     take(dropped);
   } else {
     text.value = event.dataTransfer.getData("text/plain");

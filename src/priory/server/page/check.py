@@ -22,6 +22,7 @@ from priory.filter import Filter
 from priory.markup import Html, element, together
 from priory.server.http.carried import carried
 from priory.server.http.filters import Filters
+from priory.server.http.parameters import MOST_OF_NAME, ForUser
 from priory.server.http.state import Daemon
 from priory.server.http.uploads import MOST_MESSAGES, Upload, Uploads
 from priory.server.page.shell import Visit, document
@@ -39,15 +40,16 @@ def check_page(daemon: Daemon, filters: Filters) -> APIRouter:
     uploads = Uploads(daemon.serving)
 
     @router.get("/")
-    async def check(visit: Annotated[Visit, visiting("check")]) -> Response:
+    async def check(visit: Annotated[Visit, visiting("check")], user: ForUser = "") -> Response:
         learned = await filters.ask(_learned)
-        return document(visit, "/", "Check", *_view(learned), assets=("explained.css", "check.css", "check.js"))
+        return document(visit, "/", "Check", *_view(learned, user), assets=("explained.css", "check.css", "check.js"))
 
     @router.post("/check/explained")
     async def explained(
         visit: Annotated[Visit, visiting("check")],
         raw: Annotated[bytes, taken],
         before: _Before = [],  # noqa: B006
+        user: ForUser = "",
     ) -> Response:
         if not raw:
             raise HTTPException(422, "This is empty.")
@@ -56,7 +58,7 @@ def check_page(daemon: Daemon, filters: Filters) -> APIRouter:
         except CorpusError as error:
             raise HTTPException(422, f"{error}.") from None
         was = dict(zip(labels, before, strict=False))
-        return HTMLResponse(await filters.ask(partial(_explained, raw, was, visit)))
+        return HTMLResponse(await filters.ask(partial(_explained, raw, user, was, visit)))
 
     @router.post("/check/message", dependencies=[visiting("check")])
     async def message(request: Request, index: Annotated[int, Query(ge=0, lt=MOST_MESSAGES)]) -> Response:
@@ -75,10 +77,10 @@ def _nth(upload: Upload, index: int) -> bytes | None:
     return raw
 
 
-def _view(learned: Html) -> list[Html]:
+def _view(learned: Html, user: str) -> list[Html]:
     return [
         learned,
-        _form(),
+        _form(user),
         element("section", id="several", aria_label="Messages in these files", hidden=True, tabindex="-1"),
         element(
             "section",
@@ -109,7 +111,7 @@ def _learned(filter_: Filter) -> Html:
     )
 
 
-def _form() -> Html:
+def _form(user: str) -> Html:
     return element(
         "form",
         element("label", "Source of the message", for_="text"),
@@ -127,11 +129,13 @@ def _form() -> Html:
             element("button", "Check ", _keys("Ctrl", "Enter"), class_="button primary"),
             element("label", "or files", for_="files"),
             element("input", type="file", id="files", multiple=True),
+            _whose(user),
             class_="row",
         ),
         element(
             "p",
-            "Messages (.eml) or mboxes, also dropped anywhere on this page. Nothing is kept unless you teach it.",
+            "Messages (.eml) or mboxes, also dropped anywhere on this page. Nothing is kept unless you teach it. "
+            "If you name a user, what that user has taught counts, too, and you teach under that name.",
             class_="quiet",
             id="how",
         ),
@@ -143,21 +147,36 @@ def _form() -> Html:
     )
 
 
+def _whose(user: str) -> Html:
+    """Return the field for whose mail it is."""
+    field = element(
+        "input",
+        id="user",
+        value=user,
+        maxlength=str(MOST_OF_NAME),
+        placeholder="nobody in particular",
+        autocomplete="off",
+        spellcheck="false",
+        aria_describedby="how",
+    )
+    return element("span", element("label", "for user", for_="user"), field, class_="row whose")
+
+
 def _keys(*names: str) -> Html:
     return element("span", *(element("kbd", name) for name in names), class_="keys", aria_hidden="true")
 
 
-def _explained(raw: bytes, was: dict[str, float], visit: Visit, filter_: Filter) -> str:
-    """Write all that is shown of one message, and what has been learned by then."""
-    explanation = filter_.explain(raw)
+def _explained(raw: bytes, user: str, was: dict[str, float], visit: Visit, filter_: Filter) -> str:
+    """Write all that is shown of one message to a user, and what has been learned by then."""
+    explanation = filter_.explain(raw, user)
     verdict = explanation.verdict
-    taught = filter_.journal.label_of(bytes.fromhex(verdict.digest))
+    taught = filter_.journal.label_of(bytes.fromhex(verdict.digest), user)
     before = was.get(verdict.about)
     article = element(
         "article",
         headline(verdict, before, "h2"),
         _moved(verdict, before),
-        _teaching(list(verdict.claims), taught, visit),
+        _teaching(list(verdict.claims), taught, user, visit),
         *reasons(explanation, "h3"),
         data_label=verdict.label,
         data_about=verdict.about,
@@ -181,7 +200,7 @@ def _moved(verdict: Verdict, before: float | None) -> Html:
     )
 
 
-def _teaching(labels: Sequence[str], taught: str | None, visit: Visit) -> Html:
+def _teaching(labels: Sequence[str], taught: str | None, user: str, visit: Visit) -> Html:
     """Buttons that say what the message is; for who may not teach, why not."""
     may = visit.may("learn")
     buttons = [
@@ -203,7 +222,7 @@ def _teaching(labels: Sequence[str], taught: str | None, visit: Visit) -> Html:
     forget = _act("Take the lesson back", data_forget="", disabled=not may) if taught else Html()
     return element(
         "div",
-        element("p", _state(taught), " ", element("span", visit.why_not("learn"), class_="quiet")),
+        element("p", _state(taught, user), " ", element("span", visit.why_not("learn"), class_="quiet")),
         element("div", *buttons, undo, forget, class_="row"),
         class_="panel teach",
     )
@@ -213,8 +232,11 @@ def _act(*children: str, **attributes: str | bool) -> Html:
     return element("button", *children, class_="button", type="button", **attributes)
 
 
-def _state(taught: str | None) -> Html:
-    return together("You have taught that it is ", element("strong", taught), ".") if taught else Html("What is it?")
+def _state(taught: str | None, user: str) -> Html:
+    if taught:
+        named = f", as {user}," if user else ""
+        return together(f"You have taught{named} that it is ", element("strong", taught), ".")
+    return together("What is it?", f" You teach as {user}." if user else "")
 
 
 def shortcuts(labels: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The Health view: whether mail is being checked, what was said of it lately, and how far that can be trusted."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,19 +12,19 @@ from priory import __version__
 from priory.filter import Filter
 from priory.journal import JournalError
 from priory.markup import Html, element, together
-from priory.server.history import NAME, HistoryError
+from priory.server.history import HistoryError
 from priory.server.http.filters import Filters
 from priory.server.http.kept import Kept
 from priory.server.http.state import Daemon
 from priory.server.page.axis import number
-from priory.server.page.lately import SPANS, Lately, messages_plot, size, times_plot, ways_table
+from priory.server.page.colours import colours
+from priory.server.page.kept_shown import kept_parts
+from priory.server.page.lately import SPANS, Lately, messages_plot, times_plot, ways_table
 from priory.server.page.moment import moment
 from priory.server.page.plot import Plot
 from priory.server.page.shell import Visit, document
-from priory.server.page.tables import plain_table
 from priory.server.page.visiting import visiting
 from priory.server.recording import Recording
-from priory.stats import Stats
 
 _FEWEST: Final = 25  # predictions that say something
 
@@ -33,13 +33,14 @@ def health_page(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the view for who looks after a filter."""
     router = APIRouter(include_in_schema=False)
     recording = Recording(daemon.home, daemon.board, daemon.started)
+    coloured = colours(daemon.options.labels, daemon.options.unwanted)
 
     @router.get("/health")
     async def health(visit: Annotated[Visit, visiting("check")], span: str = "day") -> Response:
         chosen = span if span in SPANS else "day"
         state, lately, learned = await asyncio.gather(
             asyncio.to_thread(_state, daemon),
-            asyncio.to_thread(_lately, recording, chosen, daemon.options.labels),
+            asyncio.to_thread(_lately, recording, chosen, coloured),
             filters.look(lambda filter_: _learned(filters.kept, filter_, daemon.home)),
             return_exceptions=True,
         )
@@ -99,7 +100,7 @@ def _chosen_span(chosen: str) -> Html:
     )
 
 
-def _lately(recording: Recording, span: str, labels: Sequence[str]) -> Html:
+def _lately(recording: Recording, span: str, coloured: Mapping[str, str]) -> Html:
     lately = Lately.of(recording, span)
     heading = element("h2", f"The last {span}")
     if not lately.steps:
@@ -110,14 +111,14 @@ def _lately(recording: Recording, span: str, labels: Sequence[str]) -> Html:
         "div",
         element("h3", "By the way they came"),
         element("p", "How many messages, what was said of them, and how long that took.", class_="quiet"),
-        ways_table(lately, labels),
+        ways_table(lately, coloured),
         class_="panel",
     )
     return _live(
         "lately",
         heading,
         told,
-        element("div", *_drawn(messages_plot(lately, labels), times_plot(lately)), ways, class_="plots"),
+        element("div", *_drawn(messages_plot(lately, coloured), times_plot(lately)), ways, class_="plots"),
     )
 
 
@@ -150,7 +151,7 @@ def _learned(kept: Kept, filter_: Filter, home: Path) -> Html:
 
         words = f"By what was predicted of {number(found.n)} lessons, each before it was learned."
         parts += [element("p", words, class_="quiet"), element("div", *_drawn(*trust_plots(found)), class_="plots")]
-    return together(_live("trust", *parts), _live("kept", *_kept(filter_.stats(), home)))
+    return together(_live("trust", *parts), _live("kept", *kept_parts(kept, filter_, home)))
 
 
 def _nothing_predicted(n: int) -> Html:
@@ -168,54 +169,6 @@ def _nothing_predicted(n: int) -> Html:
         ),
         class_="empty",
     )
-
-
-def _kept(stats: Stats, home: Path) -> list[Html]:
-    lessons = [
-        [
-            label,
-            number(n - stats.automatic.get(label, 0)),
-            number(stats.automatic.get(label, 0)),
-            number(stats.scored.get(label, 0)),
-        ]
-        for label, n in stats.lessons.items()
-    ]
-    used = f"{stats.buckets_used / stats.buckets:.1%}".replace("%", " %")
-    files = [
-        ["journal", size(stats.journal_bytes), "every lesson: the truth"],
-        [
-            "counts",
-            size(_bytes(home / "counts")),
-            f"made from the journal; {used} of {number(stats.buckets)} buckets used",
-        ],
-        ["history", size(_bytes(home / NAME)), "what was counted over time"],
-    ]
-    return [
-        element("h2", "What is kept"),
-        element(
-            "div",
-            element(
-                "div",
-                element("h3", "Lessons"),
-                plain_table(["label", "by people", "automatic", "predicted"], lessons, "Lessons"),
-                class_="panel",
-            ),
-            element(
-                "div",
-                element("h3", "Files"),
-                plain_table(["file", "size", "what it has"], files, "Files", "words"),
-                class_="panel",
-            ),
-            class_="plots",
-        ),
-    ]
-
-
-def _bytes(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _drawn(*plots: Plot) -> list[Html]:

@@ -1,5 +1,6 @@
 """The view *Journal*: what was taught, by whom and when; to filter, to forget, to export, to settle doubts."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, NamedTuple
 
 from fastapi import APIRouter, Request, Response
@@ -9,6 +10,7 @@ from priory.listed import Page
 from priory.markup import Html, element
 from priory.server.http.filters import Filters
 from priory.server.http.state import Daemon
+from priory.server.page.colours import badge_colours
 from priory.server.page.journal_filter import Asked, asked, form
 from priory.server.page.journal_rows import NO_SCOPE, table
 from priory.server.page.journal_suspects import suspects_part
@@ -33,18 +35,19 @@ def journal_page(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes of the view."""
     router = APIRouter(include_in_schema=False)
     labels = daemon.options.labels
+    colours = badge_colours(labels, daemon.options.unwanted)
 
     @router.get("/journal")
     async def journal(request: Request, visit: Annotated[Visit, visiting("check")]) -> Response:
         this, after = asked(request.query_params, labels), request.query_params.get("after") or None
         seen = await filters.look(lambda filter_: _seen(filter_, this, after))
-        found = _found(visit, this, seen, labels)
+        found = _found(visit, this, seen, colours)
         return document(visit, "/journal", "Journal", _tabs("/journal"), form(this, labels), found, assets=_ASSETS)
 
     @router.get("/journal/suspects")
     async def suspects(visit: Annotated[Visit, visiting("check")]) -> Response:
         found = await filters.look(lambda filter_: filters.kept.suspicions(filter_).of_unconfirmed(filter_, _MOST))
-        shown = suspects_part(found, labels, may=visit.may("learn"), look_only=_look_only(visit))
+        shown = suspects_part(found, colours, may=visit.may("learn"), look_only=_look_only(visit))
         return document(visit, "/journal", "Journal", _tabs("/journal/suspects"), shown, assets=_ASSETS)
 
     return router
@@ -70,26 +73,26 @@ def _look_only(visit: Visit) -> Html:
     )
 
 
-def _found(visit: Visit, this: Asked, seen: _Seen, labels: tuple[str, ...]) -> Html:
+def _found(visit: Visit, this: Asked, seen: _Seen, colours: Mapping[str, str]) -> Html:
     """Return what was found: script puts it in place of what was found before."""
     page, selected, total, is_first = seen
     if this.wrong:
         parts = [element("p", this.wrong, class_="notice wrong", role="alert")]
     elif not total:
-        parts = [_nothing_taught(labels)]
+        parts = [_nothing_taught([*colours])]
     elif not page.lessons:
         parts = [_nothing_found(selected)]
     else:
         parts = [
             _look_only(visit),
             _summary(visit, this, selected, total),
-            table(page.lessons, labels, may=visit.may("learn")),
+            table(page.lessons, colours, may=visit.may("learn")),
             _further(this, page, is_first=is_first),
         ]
     return element("section", *parts, id="found", aria_label="What was found", tabindex="-1")
 
 
-def _nothing_taught(labels: tuple[str, ...]) -> Html:
+def _nothing_taught(labels: Sequence[str]) -> Html:
     return element(
         "div",
         element("h2", "Nothing was taught yet"),

@@ -1,6 +1,6 @@
 """Lessons as they are shown in the Journal view."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
@@ -16,9 +16,9 @@ _BAR: Final = 48  # units wide
 NO_SCOPE: Final = "no-scope"  #: the id of the sentence that says why buttons are not for this person
 
 
-def badge(label: str, labels: tuple[str, ...]) -> Html:
+def badge(label: str, colours: Mapping[str, str]) -> Html:
     """Return a label in its colour, which is not the only sign: it says what it is."""
-    return element("span", label, class_="label second" if label in labels[1:] else "label")
+    return element("span", label, class_=f"label {colours.get(label, 'other')}")
 
 
 def probability(p: float | None) -> Html:
@@ -70,7 +70,7 @@ def button(text: str, act: str, *, may: bool, spoken: str = "", class_: str = ""
     )
 
 
-def table(lessons: Iterable[Listed], labels: tuple[str, ...], *, may: bool) -> Html:
+def table(lessons: Iterable[Listed], colours: Mapping[str, str], *, may: bool) -> Html:
     """Return lessons, one to a row; on a phone each is a card, so roles are said: styles would take them away."""
     titles = ("Learned", "Label", "Certainty", "By", "Message", "")
     head = element("tr", *(_head(title) for title in titles), role="row")
@@ -78,7 +78,7 @@ def table(lessons: Iterable[Listed], labels: tuple[str, ...], *, may: bool) -> H
         "table",
         element("caption", "Lessons, the latest first", class_="spoken"),
         element("thead", head, role="rowgroup"),
-        element("tbody", *(_row(each, labels, may=may) for each in lessons), role="rowgroup"),
+        element("tbody", *(_row(each, colours, may=may) for each in lessons), role="rowgroup"),
         role="table",
         class_="lessons",
     )
@@ -90,9 +90,9 @@ def _head(title: str) -> Html:
     return element("th", said, scope="col", role="columnheader", class_="number" if title == "Certainty" else None)
 
 
-def _row(lesson: Listed, labels: tuple[str, ...], *, may: bool) -> Html:
+def _row(lesson: Listed, colours: Mapping[str, str], *, may: bool) -> Html:
     named = f"{lesson.digest[:_DIGITS]}, {lesson.label} from {lesson.sender or 'nobody'}"
-    others = () if lesson.automatic else (label for label in labels if label != lesson.label)
+    others = () if lesson.automatic else (label for label in colours if label != lesson.label)
     acts = (
         *(button(f"It is {other}", "relearn", may=may, spoken=f"({named})", data_to=other) for other in others),
         button("Forget", "forget", may=may, spoken=named),
@@ -103,11 +103,11 @@ def _row(lesson: Listed, labels: tuple[str, ...], *, may: bool) -> Html:
             together(moment(lesson.time), element("code", lesson.digest[:_DIGITS], title=lesson.digest)),
             "two",
         ),
-        ("Label", badge(lesson.label, labels), ""),
+        ("Label", badge(lesson.label, colours), ""),
         ("Certainty", probability(lesson.certainty), "number"),
         ("By", taught_by(lesson), ""),
         ("Message", together(sender(lesson), element("span", lesson.source)), "two message"),
-        ("", element("div", *acts, class_="acts many" if len(labels) > _FEW_LABELS else "acts"), ""),
+        ("", element("div", *acts, class_="acts many" if len(colours) > _FEW_LABELS else "acts"), ""),
     )
     return element(
         "tr",

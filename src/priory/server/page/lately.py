@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -22,7 +22,6 @@ from priory.server.times import times_of
 
 SPANS: Final = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S, "month": 30 * DAY_S, "year": 365 * DAY_S}
 _MONDAY_S: Final = 3 * DAY_S  # from the Monday before it to the Thursday that 1970 began with
-_KINDS: Final = ("first", "second", "fourth", "fifth", "sixth")  # of labels, in their order; the third is for unsure
 _LEAST_MS: Final = 0.1
 
 
@@ -71,10 +70,10 @@ def verdicts(counted: Mapping[Key, int], protocol: str | None = None) -> Counter
     return said
 
 
-def messages_plot(lately: Lately, labels: Sequence[str]) -> Plot:
-    """Draw how many messages were said to be what, over time."""
+def messages_plot(lately: Lately, colours: Mapping[str, str]) -> Plot:
+    """Draw how many messages were said to be what, over time; labels have their colours."""
     said = {at: verdicts(counted) for at, counted in lately.steps.items()}
-    names = _names(said.values(), labels)
+    names = _names(said.values(), colours)
     heights = dict.fromkeys(said, 0)
     marks = []
     for name, kind in names.items():
@@ -126,10 +125,10 @@ def times_plot(lately: Lately) -> Plot:
     )
 
 
-def ways_table(lately: Lately, labels: Sequence[str]) -> Html:
+def ways_table(lately: Lately, colours: Mapping[str, str]) -> Html:
     """Return what came by which way in the whole span, and how long its checks took."""
     counted = lately.all
-    names = _names([verdicts(counted)], labels)
+    names = _names([verdicts(counted)], colours)
     said = {protocol: verdicts(counted, protocol) for protocol in ASKED}
     times = {protocol: times_of(counted, CHECK_TIMES[protocol]) for protocol in ASKED}
     unchecked = {protocol: _n_unchecked(counted, protocol) for protocol in ASKED}
@@ -173,12 +172,11 @@ def _n_unchecked(counted: Mapping[Key, int], protocol: str) -> int:
     return sum(n for key, n in counted.items() if key[:2] == ("unchecked", protocol))
 
 
-def _names(said: Iterable[Counter[str]], labels: Sequence[str]) -> dict[str, str]:
+def _names(said: Iterable[Counter[str]], colours: Mapping[str, str]) -> dict[str, str]:
     """The verdicts there are, in the order of the labels, each with its class; unsure, and those of once, come last."""
-    every = [*labels, UNSURE]
+    every = {**colours, UNSURE: "third"}
     once = sorted({name for counts in said for name in counts} - set(every))
-    kinds = dict(zip(labels, _KINDS, strict=False))
-    return {name: kinds.get(name, "third" if name == UNSURE else "other") for name in (*every, *once)}
+    return every | dict.fromkeys(once, "other")
 
 
 def _time_axis(lately: Lately) -> Axis:
