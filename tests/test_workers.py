@@ -54,6 +54,15 @@ def test_workers_give_way_to_who_uses_their_results():
         assert list(workers.ordered([None])) == [min(os.nice(0) + NICENESS, 19)]
 
 
+def test_workers_work_where_they_may_not_give_way(monkeypatch):
+    def forbidden(_by: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "nice", forbidden)
+    with Workers(1, doing(doubled)) as workers:
+        assert list(workers.ordered([[1]])) == [[2]]
+
+
 def test_batches_are_taken_no_further_ahead_than_is_useful():
     taken = []
 

@@ -216,11 +216,17 @@ class _Worker:
             os.close(end)
 
 
+def give_way() -> None:
+    """Let other processes go first, if that is allowed: a service may be forbidden to change its priority."""
+    with suppress(OSError):
+        os.nice(NICENESS)
+
+
 def _live(start: _Start, batches: int, results: int) -> None:
     """What the child does, all its life."""
     while _ours:
         os.close(_ours.pop())
-    os.nice(NICENESS)
+    give_way()
     with suppress(BrokenPipeError):  # the parent has ended
         _serve(start, batches, results)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -41,7 +42,8 @@ def test_ctrl_c_keeps_what_was_learned_and_ends_the_workers(much: Path, tmp_path
     while _n_learned(tmp_path) < 500:
         assert process.poll() is None
         time.sleep(0.05)
-    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers = _workers(process.pid)
+    assert len(workers) == 2
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     stdout, stderr = process.communicate()
     said = json.loads(stdout)
@@ -49,6 +51,46 @@ def test_ctrl_c_keeps_what_was_learned_and_ends_the_workers(much: Path, tmp_path
     assert said["stopped"]
     assert 500 <= said["learned"] == _n_learned(tmp_path)
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+@pytest.mark.parametrize("command", ["learn ham {}/ham.mbox", "lab evaluate ham={0}/ham.mbox spam={0}/spam.mbox"])
+def test_ctrl_c_while_the_workers_start_ends_all(much: Path, tmp_path: Path, command: str):
+    process = subprocess.Popen(
+        [PRIORY, *command.format(much).split(), "--cluster", "local:2", "--home", tmp_path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while len(workers := _workers(process.pid)) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate()
+    assert process.returncode == 130
+    assert b"Traceback" not in stderr
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def test_ctrl_c_while_no_scheduler_answers_is_heard(much: Path, tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(30)
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        process = subprocess.Popen(
+            [PRIORY, "learn", "ham", much / "ham.mbox", "--cluster", address, "--home", tmp_path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        silent.accept()[0].close()  # it is on its way
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=10) == (b"", b"")
+    assert process.returncode == 130
+
+
+def _workers(process: int) -> list[str]:
+    """Return the processes that Dask has started, each from a thread of its own."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    children = [child for task in tasks for child in task.read_text().split()]
+    return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def _n_learned(home: Path) -> int:

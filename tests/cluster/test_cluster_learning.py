@@ -18,6 +18,7 @@ from priory.corpus import Corpus, CorpusError, read, read_index
 from priory.features import Spec
 from priory.filter import Filter
 from priory.options import Options
+from priory.workers import NICENESS
 
 
 def learn(corpus: Corpus, home: Path, cluster: Cluster | None, options: Options | None = None) -> list[tuple[str, str]]:
@@ -166,6 +167,15 @@ def test_a_cluster_whose_workers_are_all_gone_is_told(monkeypatch):
     assert "has had no workers for 3 s: see their logs for why; start again to go on" in str(error.value)
 
 
+def test_workers_here_give_way_to_who_uses_their_results(two_workers: Cluster):
+    assert set(two_workers._client.run(os.nice, 0).values()) == {min(os.nice(0) + NICENESS, 19)}
+
+
+def test_a_large_message_is_sent_without_a_warning(two_workers: Cluster):
+    with two_workers.ordered(len, [bytes(11_000_000)]) as results:
+        assert list(results) == [11_000_000]
+
+
 def test_another_priory_is_refused(two_workers: Cluster, monkeypatch):
     monkeypatch.setattr("priory.cluster.tasks.__version__", "0.0")
     with two_workers.ordered(abs, [1]) as results, pytest.raises(ClusterError, match=r"here is 0\.0 "):
@@ -185,6 +195,13 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
         pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "),
         opened("tcp://127.0.0.1:9"),
     ):
+        pass
+
+
+@pytest.mark.parametrize("scheme", ["tls", "wss"])
+def test_a_cluster_that_takes_certificates_is_told(scheme: str):
+    told = f"{scheme}://127.0.0.1:9 takes certificates, and Dask's configuration names none: "
+    with pytest.raises(ClusterError, match=told), opened(f"{scheme}://127.0.0.1:9"):
         pass
 
 

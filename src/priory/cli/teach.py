@@ -5,7 +5,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -121,14 +121,16 @@ def _learn_all(
 
     broken: list[Problem] = []
     done = Counter({"learned": 0, "relearned": 0, "known": 0})
-    with (
-        _interruptible() as stopped,
-        reading() as lessons,  # before the bar, which starts a thread
-        bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,
-    ):
-        wanted = _told(_until(_known_labels(lessons, filter_), stopped, broken), progressed)
-        for group in filter_.learn_many(wanted, user):
-            done.update(learned.outcome for learned in group)
+    with ExitStack() as begun:
+        lessons = begun.enter_context(reading())  # Ctrl-C ends it at once: a cluster may be waited for
+        with (
+            _interruptible() as stopped,
+            begun.pop_all(),
+            bar("learning", lambda: n_messages(corpus), quiet=quiet) as progressed,  # last, as it starts a thread
+        ):
+            wanted = _told(_until(_known_labels(lessons, filter_), stopped, broken), progressed)
+            for group in filter_.learn_many(wanted, user):
+                done.update(learned.outcome for learned in group)
     return dict(done), bool(stopped), broken[0] if broken else None
 
 

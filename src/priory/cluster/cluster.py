@@ -91,14 +91,15 @@ class Cluster:
             self._cancel(under_way)
 
     def _sent(self, work: Callable[[Any], Any]) -> "Future":
-        with explained(self._name), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # which is what this is for
-            return self._client.submit(tasks.itself, work, pure=False)
+        return self._submitted(tasks.itself, work)
 
     def _begun(self, common: "Future", batch: Any) -> "_UnderWay":
-        with explained(self._name):
-            future = self._client.submit(tasks.done, tasks.version(), common, pickle.dumps(batch), pure=False)
-        return _UnderWay(self._client, future)
+        return _UnderWay(self._client, self._submitted(tasks.done, tasks.version(), common, pickle.dumps(batch)))
+
+    def _submitted(self, task: Callable[..., Any], *arguments: object) -> "Future":
+        with explained(self._name), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # as all rows are, and a large message
+            return self._client.submit(task, *arguments, pure=False)
 
     def _result(self, under_way: "_UnderWay") -> Any:
         self._await([under_way])

@@ -3,9 +3,11 @@
 import logging
 import os
 import re
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -60,27 +62,49 @@ def _here(n_workers: int) -> Iterator["Client"]:
     import dask  # noqa: PLC0415
     from distributed import Client, LocalCluster  # noqa: PLC0415
 
-    with (
-        TemporaryDirectory(prefix="priory-cluster-") as scratch,
-        dask.config.set(_SETTINGS_HERE),
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-            local_directory=scratch,
-        ) as cluster,
-        Client(cluster, direct_to_workers=True, set_as_default=False) as client,
-    ):
-        yield client
+    with ExitStack() as stack:
+        scratch = stack.enter_context(TemporaryDirectory(prefix="priory-cluster-"))
+        stack.enter_context(dask.config.set(_SETTINGS_HERE))
+        with _deaf():
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    worker_dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    local_directory=scratch,
+                )
+            )
+        yield stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start threads, and with them processes, that never hear Ctrl-C: it is this thread's to hear, afterwards.
+
+    A terminal sends it to all; a worker that hears it as it starts takes the whole cluster with it.
+    """
+    resource_tracker.ensure_running()  # who starts it hears again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
 def _there(address: str) -> Iterator["Client"]:
-    from distributed import Client  # noqa: PLC0415
+    from distributed import Client, Security  # noqa: PLC0415
+    from distributed.utils import silence_logging_cmgr  # noqa: PLC0415
 
+    is_private = urlsplit(address).scheme in {"tls", "wss"}
+    if is_private and Security().get_connection_args("client")["ssl_context"] is None:
+        raise ClusterError(
+            f"{address} takes certificates, and Dask's configuration names none: "
+            "https://distributed.dask.org/en/stable/tls.html"
+        )
     try:
         client = Client(address, timeout=WAIT_S, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -88,7 +112,7 @@ def _there(address: str) -> Iterator["Client"]:
         raise ClusterError(
             f"no Dask scheduler answers at {address}: {why}; start one with dask scheduler, and say tcp://HOST:8786"
         ) from None
-    with client:
+    with silence_logging_cmgr(logging.CRITICAL), client:  # what goes wrong is told once
         try:
             client.wait_for_workers(1, timeout=WAIT_S)
         except OSError:  # which a timeout is

@@ -23,12 +23,12 @@ from priory.journal import JournalError
 from priory.options import Options
 from priory.server.connection import log_error
 from priory.server.evaluation.run import Asked, Outcome, Progress, RunFiles
+from priory.workers import give_way
 
 if TYPE_CHECKING:
     from priory.lab.bench import Advance
     from priory.lab.report import Report
 
-_NICE: Final = 10
 _OFTEN_S: Final = 0.2  #: at most so often it is said how far it is
 _PATIENCE_S: Final = 10.0  #: with ourselves, when told to stop: a model may be deep in something
 _AFTERWARDS: Final = {"reading": "looking for near-copies"}  #: what follows a stage and shows no progress
@@ -110,9 +110,8 @@ def _stopped(_number: int, _frame: object) -> None:
 
 def _make_way() -> None:
     """Let mail go first; and if memory is short, let it be this process that ends."""
+    give_way()
     with suppress(OSError):  # where that is forbidden
-        os.nice(_NICE)
-    with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
