@@ -198,11 +198,10 @@ def test_a_scheduler_that_does_not_answer_is_told(monkeypatch):
         pass
 
 
-def test_a_cluster_that_takes_certificates_is_told():
-    with (
-        pytest.raises(ClusterError, match=r"Dask is not set up to reach tls://127\.0\.0\.1:9: .*TLS configuration"),
-        opened("tls://127.0.0.1:9"),
-    ):
+@pytest.mark.parametrize("scheme", ["tls", "wss"])
+def test_a_cluster_that_takes_certificates_is_told(scheme: str):
+    told = f"{scheme}://127.0.0.1:9 takes certificates, and Dask's configuration names none: "
+    with pytest.raises(ClusterError, match=told), opened(f"{scheme}://127.0.0.1:9"):
         pass
 
 

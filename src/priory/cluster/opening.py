@@ -96,13 +96,17 @@ def _deaf() -> Iterator[None]:
 
 @contextmanager
 def _there(address: str) -> Iterator["Client"]:
-    from distributed import Client  # noqa: PLC0415
+    from distributed import Client, Security  # noqa: PLC0415
     from distributed.utils import silence_logging_cmgr  # noqa: PLC0415
 
+    is_private = urlsplit(address).scheme in {"tls", "wss"}
+    if is_private and Security().get_connection_args("client")["ssl_context"] is None:
+        raise ClusterError(
+            f"{address} takes certificates, and Dask's configuration names none: "
+            "https://distributed.dask.org/en/stable/tls.html"
+        )
     try:
         client = Client(address, timeout=WAIT_S, set_as_default=False)
-    except TypeError as error:  # which Dask raises where there are no certificates
-        raise ClusterError(f"Dask is not set up to reach {address}: {' '.join(str(error).split())[:200]}") from None
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
         raise ClusterError(
