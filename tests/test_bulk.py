@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from every_form import mail_in_every_form, state
-from priory.bulk import checked, read_ahead
+from priory.bulk import NICENESS, checked, read_ahead
 from priory.corpus import Corpus, CorpusError, Labelled, read, read_index
 from priory.filter import Filter
 from priory.journal import JournalError
@@ -121,3 +121,23 @@ def test_a_broken_home_is_told(inbox: Path, tmp_path: Path, jobs: int):
 def test_one_core_starts_no_process(inbox: Path, home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was started"))
     assert told(read(inbox / "files/007.eml", ""), home, 1)[1] == 1
+
+
+def test_who_reads_gives_way_to_who_learns(inbox: Path, home: Path):
+    def niceness() -> set[int]:
+        children = Path("/proc/thread-self/children").read_text().split()
+        return {os.getpriority(os.PRIO_PROCESS, int(child)) for child in children}
+
+    before = niceness()
+    with Filter.open(home) as filter_, read_ahead(read_index(inbox / "index"), filter_, jobs=2) as lessons:
+        assert len(list(lessons)) > 100
+        assert niceness() - before == {min(os.nice(0) + NICENESS, 19)}
+
+
+def test_who_may_not_give_way_reads_all_the_same(inbox: Path, home: Path, monkeypatch: pytest.MonkeyPatch):
+    def forbidden(_by: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "nice", forbidden)
+    with Filter.open(home) as filter_, read_ahead(read_index(inbox / "index"), filter_, jobs=2) as lessons:
+        assert len(list(lessons)) > 100

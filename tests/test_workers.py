@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from priory.workers import AHEAD, NICENESS, WorkerError, Workers
+from priory.workers import AHEAD, WorkerError, Workers
 
 
 def doubled(batch: list[int]) -> list[int]:
@@ -47,20 +47,6 @@ def test_batches_and_results_larger_than_a_pipe_pass():
     large = [os.urandom(3_000_000) for _ in range(8)]
     with Workers(2, doing(lambda raw: raw[::-1])) as workers:
         assert list(workers.ordered(large)) == [raw[::-1] for raw in large]
-
-
-def test_workers_give_way_to_who_uses_their_results():
-    with Workers(1, doing(lambda _: os.nice(0))) as workers:
-        assert list(workers.ordered([None])) == [min(os.nice(0) + NICENESS, 19)]
-
-
-def test_workers_work_where_they_may_not_give_way(monkeypatch):
-    def forbidden(_by: int) -> int:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "nice", forbidden)
-    with Workers(1, doing(doubled)) as workers:
-        assert list(workers.ordered([[1]])) == [[2]]
 
 
 def test_batches_are_taken_no_further_ahead_than_is_useful():

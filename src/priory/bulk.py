@@ -6,22 +6,25 @@ to another process by name; what passes by as a stream, such as an mbox, by its 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from priory.batches import Batch, Done, Sizes, batches, done
 from priory.corpus import Corpus, Labelled
 from priory.corpus.shards import Numbers
 from priory.features import Spec, packed, unpacked
 from priory.filter import Filter
+from priory.forking import give_way
 from priory.options import Options
 from priory.reading import READ_TOGETHER, Prepared, prepare_many, together
 from priory.verdict import Verdict
 from priory.workers import Workers
 
+#: Of those who read for one who learns. They would only get ahead of it, and leave it alone with the rest of the work.
+NICENESS: Final = 2
 Lesson: TypeAlias = tuple[bytes | Prepared, str, str]
 
 
@@ -75,10 +78,16 @@ def read_ahead(mail: Corpus, filter_: Filter, jobs: int = 1) -> Iterator[Iterato
         yield ((message.raw, message.label, message.source) for message in mail)
     else:
         reading = Reading(filter_.spec, filter_.names_letters)
-        with Workers(jobs, lambda: nullcontext(reading)) as workers:
+        with Workers(jobs, lambda: _reading(reading)) as workers:
             parts, passed_over = mail.parts()
             every = workers.ordered(batches(parts, Sizes(), sharded=True))
             yield lessons_of(in_order(every, passed_over), filter_.spec.bits)
+
+
+@contextmanager
+def _reading(reading: "Reading") -> Iterator[Callable[[Batch], Done]]:
+    give_way(NICENESS)
+    yield reading
 
 
 @contextmanager

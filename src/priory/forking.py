@@ -7,6 +7,7 @@ import os
 import signal
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 
 def forked(live: Callable[[], None], deaf_to: Iterable[signal.Signals] = ()) -> int:
@@ -27,6 +28,12 @@ def forked(live: Callable[[], None], deaf_to: Iterable[signal.Signals] = ()) -> 
         return process
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def give_way(niceness: int) -> None:
+    """Let other processes go before this one, if that is allowed: a service may be forbidden to change its priority."""
+    with suppress(OSError):
+        os.nice(niceness)
 
 
 def _live(live: Callable[[], None], ignored: Iterable[signal.Signals]) -> None:

@@ -4,8 +4,6 @@ A worker is a fork of this process with two pipes: batches in, results out. A fo
 a new interpreter takes a hundred, and needs nothing sent but the batches. It must not touch what its parent has open
 and could change, a database above all; so `start` is entered in the worker, to open there what the work needs.
 
-Workers give way to the process that uses their results: they would only get further ahead of it, and stand still.
-
 A worker whose parent is gone, however it went, reads the end of its batches, and ends. Ctrl-C is the parent's to hear.
 """
 
@@ -22,7 +20,6 @@ from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
 from priory.forking import forked
 
 AHEAD: Final = 8  #: batches that are under way for each worker, enough for while a group of lessons is learned
-NICENESS: Final = 10  #: by which a worker gives way
 PIPE_BYTES: Final = 1024 * 1024
 _SIZE_BYTES: Final = 8
 _ours: Final[set[int]] = set()  # the parent's ends of all pipes: a worker that kept one would keep another from its end
@@ -216,17 +213,10 @@ class _Worker:
             os.close(end)
 
 
-def give_way() -> None:
-    """Let other processes go first, if that is allowed: a service may be forbidden to change its priority."""
-    with suppress(OSError):
-        os.nice(NICENESS)
-
-
 def _live(start: _Start, batches: int, results: int) -> None:
     """What the child does, all its life."""
     while _ours:
         os.close(_ours.pop())
-    give_way()
     with suppress(BrokenPipeError):  # the parent has ended
         _serve(start, batches, results)
 

@@ -18,7 +18,6 @@ from priory.corpus import Corpus, CorpusError, read, read_index
 from priory.features import Spec
 from priory.filter import Filter
 from priory.options import Options
-from priory.workers import NICENESS
 
 
 def learn(corpus: Corpus, home: Path, cluster: Cluster | None, options: Options | None = None) -> list[tuple[str, str]]:
@@ -168,7 +167,7 @@ def test_a_cluster_whose_workers_are_all_gone_is_told(monkeypatch):
 
 
 def test_workers_here_give_way_to_who_uses_their_results(two_workers: Cluster):
-    assert set(two_workers._client.run(os.nice, 0).values()) == {min(os.nice(0) + NICENESS, 19)}
+    assert set(two_workers._client.run(os.nice, 0).values()) == {min(os.nice(0) + bulk.NICENESS, 19)}
 
 
 def test_a_large_message_is_sent_without_a_warning(two_workers: Cluster):

@@ -11,7 +11,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
-from itertools import islice
 from typing import Final, TypeAlias
 
 from priory.corpus import Labelled
@@ -20,11 +19,11 @@ from priory.journal import Journal
 from priory.lab.hands import Hands
 from priory.lab.splits.threads import HEADERS
 from priory.message import Message, parse
-from priory.reading import Prepared, prepared
+from priory.reading import MOST_BYTES_TOGETHER, Prepared, prepared, together
 from priory.workers import Workers
 
-CHUNK: Final = 64  #: messages that go to another process together,
-CHUNK_ELSEWHERE: Final = 256  #: and to another machine
+_TOGETHER: Final = (64, MOST_BYTES_TOGETHER)  #: messages, and their bytes, that go to another process together,
+_TOGETHER_ELSEWHERE: Final = (256, 4 * 1024 * 1024)  #: and to another machine
 MOST_HEADER: Final = 4000  #: characters of a header that are kept
 _Read: TypeAlias = tuple[Prepared, tuple[str, str, str], float]
 
@@ -90,8 +89,7 @@ def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: Hands) -> 
     under_way: deque[list[Labelled]] = deque()
 
     def batches() -> Iterator[list[bytes]]:
-        rest = iter(mail)
-        while chunk := list(islice(rest, CHUNK if isinstance(jobs, int) else CHUNK_ELSEWHERE)):
+        for chunk in together(mail, _raw_bytes, *(_TOGETHER if isinstance(jobs, int) else _TOGETHER_ELSEWHERE)):
             under_way.append(chunk)
             yield [message.raw for message in chunk]
 
@@ -114,3 +112,7 @@ def _read_elsewhere(
 
 def _read_all(reading: "partial[_Read]", raws: list[bytes]) -> list[_Read]:
     return [reading(raw) for raw in raws]
+
+
+def _raw_bytes(message: Labelled) -> int:
+    return len(message.raw)

@@ -19,16 +19,17 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
+from priory.forking import give_way
 from priory.journal import JournalError
 from priory.options import Options
 from priory.server.connection import log_error
 from priory.server.evaluation.run import Asked, Outcome, Progress, RunFiles
-from priory.workers import give_way
 
 if TYPE_CHECKING:
     from priory.lab.bench import Advance
     from priory.lab.report import Report
 
+_NICENESS: Final = 10
 _OFTEN_S: Final = 0.2  #: at most so often it is said how far it is
 _PATIENCE_S: Final = 10.0  #: with ourselves, when told to stop: a model may be deep in something
 _AFTERWARDS: Final = {"reading": "looking for near-copies"}  #: what follows a stage and shows no progress
@@ -110,7 +111,7 @@ def _stopped(_number: int, _frame: object) -> None:
 
 def _make_way() -> None:
     """Let mail go first; and if memory is short, let it be this process that ends."""
-    give_way()
+    give_way(_NICENESS)
     with suppress(OSError):  # where that is forbidden
         Path("/proc/self/oom_score_adj").write_text("1000")
 
