@@ -386,9 +386,12 @@ def test_ten_models_are_compared_on_real_mail(corpora, tmp_path):
         "boosting",
     )
     options = [option for name in names for option in ("--model", name)]
-    judged = found("compare", "--index", corpora / "spamassassin/index", "--jobs", 2, *options, home=tmp_path)
+    index, lines = tmp_path / "index", (corpora / "spamassassin/index").read_text().splitlines()
+    pairs = [line.split(maxsplit=1) for line in lines[::3]]  # ten models take minutes on all of them
+    index.write_text("".join(f"{label} {corpora}/spamassassin/{path}\n" for label, path in pairs))
+    judged = found("compare", "--index", index, "--jobs", 2, *options, home=tmp_path)
     runs = {run["model"]: run for run in judged["runs"]}
     assert set(runs) == set(names)
     assert all(run["figures"]["accuracy %"]["estimate"] > 90 for run in runs.values())
     assert runs["filter"]["figures"]["AUC"]["estimate"] > 0.998
-    assert "best of 10 on 6,046 messages" in judged["lines"][0]
+    assert "best of 10 on 2,016 messages" in judged["lines"][0]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WAIT_S: Final = 30.0  #: for a scheduler to answer, for a first worker to come, and for another when all are gone
 _REACHED_WITHIN_S: Final = 2.0
 _LOCAL: Final = re.compile(r"local(?::([1-9][0-9]{0,3}))?")
-_SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
+_SCHEMES: Final = ("tcp", "tls", "ws", "wss")
 #: A worker that has died does not answer any more: its results come from another sooner.
 _SETTINGS: Final = {"distributed.comm.timeouts.connect": "3s"}
 _SETTINGS_HERE: Final = {
