@@ -10,7 +10,7 @@ UNPACKED := exim sendmail
 # What Debian has is asked for once in a while, not for each of them.
 UPDATE := { [ -n "$$(find build/apt-updated -mmin -60 2>/dev/null)" ] || { apt-get -q update && mkdir -p build && touch build/apt-updated; }; }
 
-.PHONY: demo test bench clean $(PROGRAMS) $(UNPACKED)
+.PHONY: demo quick test bench clean $(PROGRAMS) $(UNPACKED)
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
@@ -21,6 +21,12 @@ test: $(VENV)/.developer $(PROGRAMS) $(UNPACKED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto --dist loadfile --durations 20
+
+# What a developer runs while working: everything but the tests that are slow or need servers or a browser.
+quick: $(VENV)/.developer
+	$(BIN)/ruff check
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n auto --dist loadfile -m "not (slow or browser or mta or postgres or cluster)"
 
 bench: $(VENV)/.bench valgrind
 	$(BIN)/python benchmarks/bench.py

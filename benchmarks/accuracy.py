@@ -2,7 +2,7 @@
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/accuracy.py [--only car vote] [--json FILE]
 
-Everything that is learned, bins and imputed values too, is learned anew in each fold. Three views of a table:
+Everything that is learned, including bins and imputed values, is learned again in each fold. A table has three views:
 
 mixed   the columns as they are, missing values too; scikit-learn has no model for that, so its Gaussian naive Bayes
         gets numbers with the median for missing ones, and names as indicator columns
@@ -112,7 +112,7 @@ def as_real(table: Table) -> Any:
 
 
 def as_codes(table: Table, train: Any, test: Any) -> tuple[Any, Any]:
-    """The numbers cut where the training rows say, the names as codes."""
+    """Return numbers in bins learned from the training rows, and names as codes."""
     codes, numeric = table.codes(), ~table.nominal
     learned, asked = codes[train], codes[test]
     if numeric.any():
@@ -125,7 +125,7 @@ def as_codes(table: Table, train: Any, test: Any) -> tuple[Any, Any]:
 
 
 def for_theirs(learned: Any, asked: Any) -> tuple[Any, Any, list[int]]:
-    """Codes as scikit-learn's categorical naive Bayes takes them: whole numbers, with one more for what is missing."""
+    """Return codes for scikit-learn's categorical naive Bayes: whole numbers, with one more for missing values."""
     both = np.vstack([learned, asked])
     missing = np.nanmax(np.where(np.isnan(both), 0, both), axis=0) + 1
     n_values = [int(n) + 1 for n in missing]
@@ -134,7 +134,7 @@ def for_theirs(learned: Any, asked: Any) -> tuple[Any, Any, list[int]]:
 
 
 def views(table: Table, train: Any, test: Any) -> dict[tuple[str, bool], tuple[Any, Any, dict[str, Any]]]:
-    """Return by view, and for us or for them: the rows to learn, the rows to ask, and settings that go with them."""
+    """Return, by view and library, the training rows, the test rows and the settings."""
     real = as_real(table).fit(table.X.iloc[train])
     numbers = real.transform(table.X.iloc[train]), real.transform(table.X.iloc[test]), {}
     codes = as_codes(table, train, test)
@@ -162,7 +162,7 @@ def accuracies(table: Table, seed: int = 0) -> dict[str, float]:
 
 
 def n_right(model: Any, learned: Any, labels: Any, asked: Any, answers: Any) -> float:
-    """Return how many answers are right; NaN if scikit-learn refuses the rows, as its QDA does with a class of few."""
+    """Return the number of right answers; NaN if scikit-learn refuses the rows, as its QDA does for small classes."""
     try:
         return float((model.fit(learned, labels).predict(asked) == answers).sum())
     except ValueError:
@@ -172,7 +172,7 @@ def n_right(model: Any, learned: Any, labels: Any, asked: Any, answers: Any) -> 
 
 
 def summary(results: dict[str, dict[str, float]]) -> list[str]:
-    """The means, and how often the models that see dependences are better than naive Bayes on the same codes."""
+    """Print the means, and how often models with dependences beat naive Bayes on the same codes."""
     lines = [line("mean", {name: float(np.nanmean([r[name] for r in results.values()])) for _, name, _ in MODELS})]
     for name in ("TAN", "AODE", "KDB 2"):
         gaps = np.array([r[name] - r["CategoricalNB"] for r in results.values()])

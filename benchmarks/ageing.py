@@ -1,10 +1,10 @@
-"""What it costs that old lessons are forgotten in the background: the time of a group, and of checks meanwhile.
+"""Measures the cost of forgetting old lessons in the background: the time of a group, and of checks meanwhile.
 
     python benchmarks/ageing.py
 
-The first 20,000 messages of trec07p are taught; then there may be half as many. One process forgets, a group every half
-second as the daemon does, or one after the other; another checks messages, and its times are compared with those when
-nothing is forgotten.
+The first 20,000 messages of trec07p are taught, then the limit is set to half as many. One process forgets a group
+every half second, as the daemon does, or one group after the other. Another process checks messages, and its times are
+compared with those when nothing is forgotten.
 """
 
 import os
@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mail import trec07p
-from priory.ageing import GROUP, Limits
-from priory.filter import Filter
-from priory.options import Options
+from priory.filter.filter import Filter
+from priory.filter.options import Limits, Options
+from priory.filter.retention import GROUP
 
 TAUGHT, CHECKED = 20_000, 400
 
 
 def check_times(filter_: Filter, messages: list[bytes], until: Callable[[], bool]) -> list[float]:
-    """Check messages over and over; return how long each took, in milliseconds."""
+    """Check messages repeatedly; return the milliseconds of each check."""
     times: list[float] = []
     while not until():
         for raw in messages:
@@ -36,7 +36,7 @@ def check_times(filter_: Filter, messages: list[bytes], until: Callable[[], bool
 
 @contextmanager
 def ageing(home: Path, limits: Limits, pause_s: float, told: Path) -> Iterator[Callable[[], bool]]:
-    """Run a process that forgets, group after group; tells whether it has ended."""
+    """Run a process that forgets group after group; yield a function that tells whether it has ended."""
     process = os.fork()
     if process == 0:
         times = []

@@ -5,9 +5,9 @@
     python benchmarks/bench.py check one --quick         # some parts, with less mail
     python benchmarks/bench.py --write                   # everything, filled into docs/performance.md and README.md
 
-Tables go to standard output, all figures to one JSON file, progress to standard error. A part that fails is named at
-the end, and the others keep their figures; documents are written only where all parts that were asked for ran.
-docs/performance.md says what the rows mean.
+Tables go to standard output, all figures to one JSON file, progress to standard error. A failed part is named at
+the end, and the others keep their figures; documents are written only if all requested parts ran.
+docs/performance.md explains the rows.
 """
 
 import argparse
@@ -64,7 +64,7 @@ QUICK = Size(3_000, 10, 3, 11, 5_000, (1_000, 10_000), 7, False)
 
 @dataclass
 class Bench:
-    """The parts, in the folder they share, and what they found."""
+    """The parts of a run, their shared folder, and their results."""
 
     size: Size
     folder: Path
@@ -77,25 +77,25 @@ class Bench:
 
     @cached_property
     def mail(self) -> Mail:
-        """The corpus, read once so that no filter waits for the disk more than another."""
+        """Return the corpus, read once so that all filters find it in the page cache."""
         mail = trec07p()
         progressed(f"reading {mail.read_once() / 1e6:,.0f} MB")
         return mail
 
     @cached_property
     def homes(self) -> dict[int, Path]:
-        """Filters that have learned more and more."""
+        """Return filters of growing size."""
         return growth.grow(self.size.learned, self.folder, progressed)
 
     def add(self, table: Table, figures: object) -> None:
-        """Show a part, and keep it, whatever becomes of the next."""
+        """Print the result of a part and save it, so that a later failure does not lose it."""
         self.tables.append(table)
         self.figures[table.name] = figures
         print(table.as_text(), flush=True)
         self.write_json()
 
     def write_json(self) -> None:
-        """Write what was found so far."""
+        """Write the results so far."""
         self.json.parent.mkdir(parents=True, exist_ok=True)
         found = {
             "machine": machine(),
@@ -108,7 +108,7 @@ class Bench:
 
     @contextlib.contextmanager
     def filters(self) -> Iterator[list[peers.Peer]]:
-        """All filters that are there, Priory first."""
+        """Return all installed filters, Priory first."""
         every, missing = self.size.every, self.missing
         several: list[peers.Peer] = [peers.Priory(), peers.Priory(jobs=2)]
         several += [peers.Bogofilter(name) for name in ("bogofilter-bdb", "bogofilter-sqlite") if name not in missing]
@@ -148,12 +148,12 @@ class Bench:
             bulk.compare_jobs()
 
     def _notes(self) -> list[str]:
-        """Say which rows are missing, and why."""
+        """Return notes on missing rows and the reasons."""
         missing = self.missing.items()
         return [f"Without {program}: {remedy}" for program, remedy in missing if program not in {"spamd", "spamc"}]
 
     def run(self, parts: list[str]) -> None:
-        """Run the parts that are asked for, in their order."""
+        """Run the requested parts in order."""
         acts = [act for act in ("learn", "check") if act in parts]
         if acts:
             with self._going_on(" and ".join(acts)):
@@ -177,7 +177,7 @@ class Bench:
 
     @contextlib.contextmanager
     def _going_on(self, part: str) -> Iterator[None]:
-        """Run a part; if it fails, say so and let the next ones run."""
+        """Run a part; report a failure and continue with the next part."""
         try:
             yield
         except Exception as error:
@@ -188,7 +188,7 @@ class Bench:
 
 
 def machine() -> dict[str, object]:
-    """Return where and with what this was measured."""
+    """Return a description of the machine and the versions."""
     named = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     processor = named[0].partition(":")[2].strip() if named else platform.processor()
     python = platform.python_version()
@@ -234,14 +234,14 @@ def main() -> None:
 
 
 def set_up_environment() -> None:
-    """Let every program find the same Priory and start as it does for users."""
-    # Some programs are started in the folder of the mail, and must load the same Priory there.
+    """Make every program find this Priory and start as it does for users."""
+    # Some programs start in the folder of the mail, and must load the same Priory there.
     if paths := os.environ.get("PYTHONPATH"):
         os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(path).absolute()) for path in paths.split(os.pathsep))
-    # With the first of them, Python would compile what it loads each time it starts.
+    # This variable would make Python compile its modules at each start.
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
         os.environ.pop(name, None)
-    # Debian has spamd there, which is not on everybody's path.
+    # Debian installs spamd there, which is not in every PATH.
     os.environ["PATH"] += f"{os.pathsep}/usr/sbin"
 
 

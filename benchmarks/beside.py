@@ -1,4 +1,4 @@
-"""What toolkit.py measured beside scikit-learn and river, in few lines: how often, how much, and where least."""
+"""Summarises the results of toolkit.py: how often Priory is faster than scikit-learn and river, and by how much."""
 
 import json
 import statistics
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from report import Table
 
-#: The cells of toolkit.py that are shown, by what stands in their names; all of them otherwise.
+#: The cells of toolkit.py to show, by a part of their names; None for all.
 QUICK = "one row"
 
 
 def measured(folder: Path, quick: bool) -> tuple[Table, list[dict[str, object]]]:
-    """Run toolkit.py and sum it up."""
+    """Run toolkit.py and summarise its results."""
     figures = folder / "toolkit.json"
     command = [sys.executable, str(Path(__file__).with_name("toolkit.py")), "--repeats", "3", "--json", str(figures)]
     command += ["--only", QUICK] if quick else []
@@ -31,7 +31,7 @@ def summed_up(cells: list[dict[str, object]]) -> Table:
             groups[f"{cell['peer']}: {cell['act']}"].append((float(cell["ratio"]), str(cell["name"])))
     rows = [_row(group, sorted(several)) for group, several in groups.items()]
     columns = ["peer and act", "cells", "median", "most", "least", "which"]
-    title = "The toolkit: so many times as fast as its peers"
+    title = "The toolkit: times as fast as its peers"
     return Table("toolkit", title, columns, rows, ["`python benchmarks/toolkit.py` has every cell, with memory."])
 
 

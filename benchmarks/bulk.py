@@ -1,8 +1,8 @@
 """Many messages: learn the first half of trec07p, check the other half, in rounds in which all filters take turns.
 
-Every filter starts from nothing and is timed from the start of its program to its end. All learn the same messages. The
-slow ones learn them once, before the rounds, keep that store, and check every n-th message with it in every round.
-Ratios are taken within a round, per message; what was measured once is compared with every round of the others.
+Every filter starts empty and is timed from the start of its program to its end. All learn the same messages. The slow
+filters learn them once, before the rounds, keep that store, and check every n-th message with it in every round. Ratios
+are computed within a round, per message; a single measurement is compared with every round of the others.
 """
 
 import shutil
@@ -16,7 +16,7 @@ import numpy as np
 from mail import Mail
 from peers import Peer, Priory, stats
 from priory.features import VERSION
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from priory.journal import open_file_to_read
 from priory.journal.snapshot import HEAD_BYTES
 from progress import progressed, taking_long
@@ -28,7 +28,7 @@ REFERENCE = "bogofilter-bdb"
 
 @dataclass
 class Bulk:
-    """The filters, their mail, and what each has taken in each round."""
+    """The filters, their mail, and the time of each in each round."""
 
     peers: Sequence[Peer]
     mail: Mail
@@ -41,38 +41,38 @@ class Bulk:
 
     @property
     def learned(self) -> Mail:
-        """What every filter learns."""
+        """The mail that every filter learns."""
         return self.mail[: self.n]
 
     def checked(self, peer: Peer) -> Mail:
-        """Return what a filter checks."""
+        """Return the mail that a filter checks."""
         return self.mail[self.n : 2 * self.n : peer.every]
 
     def home(self, peer: Peer) -> Path:
-        """Return where a filter keeps what it has learned."""
+        """Return the folder of a filter's store."""
         return self.folder / peer.name.replace(" ", "-").replace(",", "")
 
     def learn_once(self) -> None:
-        """Let the slow filters learn, from nothing, for all rounds."""
+        """Let the slow filters learn once, into empty stores, for all rounds."""
         for peer in self.peers:
             if peer.every > 1:
                 with taking_long(f"{peer.name} learns {self.n:,} messages, once", self.n / peer.learns_per_s):
                     self._measure(peer, "learn")
 
     def learn(self) -> None:
-        """Let the other filters learn, from nothing, as in every round."""
+        """Let the other filters learn into empty stores, in every round."""
         for peer in self.peers:
             if peer.every == 1:
                 shutil.rmtree(self.home(peer), ignore_errors=True)
                 self._measure(peer, "learn")
 
     def check(self) -> None:
-        """Let every filter check, with what it has learned."""
+        """Let every filter check with its store."""
         for peer in self.peers:
             self._measure(peer, "check")
 
     def _measure(self, peer: Peer, act: str) -> None:
-        """Measure one filter; if it is another one than Priory and fails, go on without it."""
+        """Measure one filter; if it fails and is not Priory, continue without it."""
         if self._has_failed(peer, act):
             return
         measure = peer.learn if act == "learn" else peer.check
@@ -88,11 +88,11 @@ class Bulk:
             self.stored_bytes[peer.name] = peer.store_bytes(self.home(peer))
 
     def _has_failed(self, peer: Peer, act: str) -> bool:
-        """Tell whether a filter has no figures of an act in every round: without learning there is no checking."""
+        """Tell whether a filter lacks figures of an act in some round; a filter that did not learn cannot check."""
         return (peer.name, "learn") in self.failed or (peer.name, act) in self.failed
 
     def learn_all(self) -> None:
-        """Let Priory learn the whole corpus, once: for its memory and its journal."""
+        """Let Priory learn the whole corpus once, to measure its memory and journal."""
         home = self.folder / "whole"
         done = Priory().learn(self.mail, home)
         n = len(self.mail)
@@ -104,7 +104,7 @@ class Bulk:
         }
 
     def compare_jobs(self) -> None:
-        """Raise unless several processes printed, learned and counted the same as one."""
+        """Raise unless several processes give the same output, lessons and counts as one."""
         one, *several = (peer for peer in self.peers if isinstance(peer, Priory))
         for peer in several:
             differing = differences(self.home(one), self.home(peer))
@@ -149,13 +149,13 @@ class Bulk:
         """Return the figures of every filter as a table."""
         columns = ["messages", "messages/s", "MB/s", "CPU ms", "peak MB"]
         columns += ["store MB", "bytes/message"] if act == "learn" else []
-        columns += ["Priory is so many times as fast", f"times as fast as {REFERENCE}"]
+        columns += ["times as slow as Priory", f"times as fast as {REFERENCE}"]
         times = self._times(act)
         rows = [self._row(peer, act, times) for peer in self._measured(act)]
         return Table(act, f"Bulk {act}, trec07p", ["", *columns], rows, [*self._notes(act), *notes])
 
     def _notes(self, act: str) -> list[str]:
-        """Say what the slow filters had, which filters failed, and what the whole corpus took."""
+        """Return notes on the slow filters, on failed filters, and on the whole corpus."""
         rounds = max(len(runs) for (_, its), runs in self.runs.items() if its == act)
         slow = {peer.name: peer.every for peer in self._measured(act) if peer.every > 1}
         said = f"{rounds} rounds."
@@ -181,7 +181,7 @@ class Bulk:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return names as a sentence has them.
+    """Join names for a sentence.
 
     >>> _listed(["SpamProbe", "SpamAssassin Bayes", "rspamd"])
     'SpamProbe, SpamAssassin Bayes and rspamd'
@@ -198,7 +198,7 @@ def _said(whole: dict[str, float]) -> str:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """Return in what two homes of Priory differ that should be bit for bit the same."""
+    """Return the differences between two homes of Priory that should be the same bit for bit."""
     same = {
         "what check prints": _bytes(Priory().verdicts(one)) == _bytes(Priory().verdicts(other)),
         "stats": stats(one) == stats(other),
@@ -214,7 +214,7 @@ def _bytes(path: Path, after: int = 0) -> bytes:
 
 
 def _lessons(home: Path) -> list[object]:
-    """Return the rows of a journal but for the time at which they were written."""
+    """Return the rows of a journal without their times."""
     journal = open_file_to_read(home / "journal.sqlite", VERSION)
     try:
         return [lesson._replace(time=0.0) for lesson in journal.lessons()]

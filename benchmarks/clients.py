@@ -1,4 +1,4 @@
-"""Many clients at once of a daemon that speaks as SpamAssassin's does, each with one request after the other."""
+"""Many concurrent clients of a daemon with SpamAssassin's protocol, each with one request after the other."""
 
 import asyncio
 import time
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: So long may nothing come of a request before it counts as lost.
+#: Seconds without data after which a request counts as lost.
 _PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a request."""
+    """The outcome of a request."""
 
     verb: str
-    seconds: float  #: from before the connection was made until after it was closed
-    is_whole: bool  #: it says that all went well, and has as many bytes as it says
-    did_set: bool  #: a lesson was taken that was new
+    seconds: float  #: seconds from before connecting until after closing
+    is_whole: bool  #: it reports success and is complete
+    did_set: bool  #: a new lesson was accepted
 
 
 class _Exchange(asyncio.Protocol):
@@ -41,7 +41,7 @@ class _Exchange(asyncio.Protocol):
 
 
 def ask_all(socket: Path, requests: Sequence[tuple[str, bytes]], n_clients: int) -> list[Answer]:
-    """Send all requests, by so many clients at once; return what became of each."""
+    """Send all requests with `n` concurrent clients; return the outcome of each."""
     return asyncio.run(_ask_all(str(socket), requests, n_clients))
 
 
@@ -72,7 +72,7 @@ async def _ask(socket: str, verb: str, request: bytes) -> Answer:
 
 
 def is_whole(answer: bytes) -> bool:
-    """Tell whether an answer says that all went well, and is all there.
+    """Tell whether an answer reports success and is complete.
 
     >>> is_whole(b"SPAMD/1.1 0 EX_OK\\r\\nContent-length: 2\\r\\n\\r\\nok")
     True

@@ -2,9 +2,9 @@
 
     PRIORY_CORPORA=… python benchmarks/cluster.py [--rounds 15] [--messages 37710]
 
-Each way starts from an empty home; the cluster runs already, as it does where people have one. In the last round a
-worker is killed on the way. All homes must have the same counts and rows. Wall time is what a person waits; processor
-time, of this process and of those that read, is what it would take on cores that nothing else wants.
+Each way starts from an empty home; the cluster is already running, as it is in practice. In the last round a
+worker is killed during the work. All homes must have the same counts and rows. Wall time is the time a user waits;
+processor time, of this process and the readers, is the time on cores without other load.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bulk import differences
-from priory import bulk
-from priory.cluster import Cluster, opened, read_ahead
+from priory.bulk import local as bulk
+from priory.bulk.cluster import Cluster, opened, read_ahead
 from priory.corpus import Corpus, read_index
-from priory.filter import Filter
+from priory.filter.filter import Filter
 
 
 def learned(corpus: Corpus, home: Path, way: str, cluster: Cluster) -> tuple[float, float]:
-    """Learn, and return the wall time and the processor time that took, in seconds."""
+    """Learn; return the wall time and the processor time in seconds."""
     shutil.rmtree(home, ignore_errors=True)
     with Filter.open(home) as filter_:
         before, start = used(cluster), time.perf_counter()
@@ -40,7 +40,7 @@ def learned(corpus: Corpus, home: Path, way: str, cluster: Cluster) -> tuple[flo
         return time.perf_counter() - start, used(cluster) - before
 
 
-def killing(lessons: Iterator[bulk.Lesson], cluster: Cluster) -> Iterator[bulk.Lesson]:
+def killing(lessons: Iterator[bulk.LearnItem], cluster: Cluster) -> Iterator[bulk.LearnItem]:
     for i, lesson in enumerate(lessons):
         if i == 5000:
             os.kill(next(iter(cluster._client.run(os.getpid).values())), signal.SIGKILL)
@@ -48,7 +48,7 @@ def killing(lessons: Iterator[bulk.Lesson], cluster: Cluster) -> Iterator[bulk.L
 
 
 def used(cluster: Cluster) -> float:
-    """Return the processor time of this process, of those it has waited for, and of the workers."""
+    """Return the processor time of this process, its finished children, and the workers."""
     return sum(os.times()[:4]) + sum(sum(times[:2]) for times in cluster._client.run(os.times).values())
 
 

@@ -1,4 +1,4 @@
-"""What one message, one lesson and one node cost: the constants that docs/scaling.md works with.
+"""Measures the cost of one message, one lesson and one node: the constants of docs/scaling.md.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/constants.py [--learned 20000]
 
@@ -21,12 +21,12 @@ import daemons
 from load import family
 from mail import Mail, trec07p
 from peers import PRIORY, Priory
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from report import ROOT
 
 JSON = ROOT / "build" / "constants.json"
 CHECKED, TAUGHT, CLIENTS = 4_000, 2_000, 4
-KEPT = 1_000  #: samples of a time that are written down
+KEPT = 1_000  #: stored samples of a time
 
 
 def raws(mail: Mail) -> list[bytes]:
@@ -35,7 +35,7 @@ def raws(mail: Mail) -> list[bytes]:
 
 
 def processor_s(process: int) -> float:
-    """Return the processor time of a process and of all that it started, also of those that have ended."""
+    """Return the processor time of a process and its children, including those that have ended."""
     return sum(_processor_s(each) for each in family(process))
 
 
@@ -45,9 +45,9 @@ def _processor_s(process: int) -> float:
 
 
 def served(home: Path, mail: Mail) -> dict[str, float]:
-    """Return the processor time that the daemon takes for a message, from its socket to the end of its answer, by verb.
+    """Return the daemon's processor time per message by verb, from its socket to the end of its answer.
 
-    CHECK asks for the verdict; PROCESS for the message with the verdict and its reasons in headers.
+    CHECK returns the verdict; PROCESS returns the message with the verdict and its reasons in headers.
     """
     taken = {}
     with daemons.running([PRIORY, "serve", "--home", str(home)], home / "socket") as process:
@@ -68,7 +68,7 @@ def checks(filter_: Filter, mail: Mail) -> list[float]:
 
 
 def lessons(filter_: Filter, mail: Mail) -> list[float]:
-    """Return the seconds of each lesson, from bytes to when it is durable."""
+    """Return the seconds of each lesson, from bytes until it is durable."""
     labels = [label for label, _ in mail.entries]
     return [
         _seconds(lambda raw=raw, label=label: filter_.learn(raw, label))
@@ -83,19 +83,19 @@ def _seconds(act: Callable[[], object], clock: Callable[[], float] = time.perf_c
 
 
 def applied(filter_: Filter, n: int) -> float:
-    """Return the processor time of a lesson that a node takes in which another has learned."""
+    """Return the processor time of applying a lesson that another node has learned."""
     start = time.process_time()
     filter_.rebuild()
     return (time.process_time() - start) / n
 
 
 def samples(seconds: Sequence[float]) -> list[float]:
-    """Return a thousand that stand for all, in order."""
+    """Return a thousand representative values in order."""
     return np.quantile(seconds, (np.arange(KEPT) + 0.5) / KEPT).tolist()
 
 
 def keep(**figures: object) -> None:
-    """Write figures down beside those that are there."""
+    """Add figures to the JSON file."""
     before = json.loads(JSON.read_text()) if JSON.is_file() else {}
     JSON.parent.mkdir(exist_ok=True)
     JSON.write_text(json.dumps(before | figures) + "\n")

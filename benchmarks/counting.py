@@ -1,4 +1,4 @@
-"""Counts the instructions of a program: figures that do not depend on what else the machine is doing.
+"""Counts the instructions of a program, which do not depend on other load.
 
 valgrind's cachegrind counts, with its caches switched off: of the tools that count it is the quickest here (7 s where
 callgrind takes 13, exp-bbv 10 and lackey 46). What a program costs per message is the difference of two runs, one
@@ -19,7 +19,7 @@ VALGRIND = "valgrind"
 MISSING = "valgrind is not installed: apt-get install valgrind"
 _TOOL = ("--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _REFERENCES = re.compile(r"I\s+refs:\s+([\d,]+)")
-#: The same hashes in every run, and no threads that wait for work by counting.
+#: The same hashes in every run, and no threads that spin while they wait.
 _STEADY = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -28,7 +28,7 @@ class CountingError(Exception):
 
 
 def instructions(command: Sequence[str]) -> int:
-    """Return how many instructions a command takes."""
+    """Return the number of instructions of a command."""
     if not shutil.which(VALGRIND):
         raise CountingError(MISSING)
     environment = {**os.environ, **_STEADY}
@@ -40,15 +40,15 @@ def instructions(command: Sequence[str]) -> int:
 
 
 def instructions_of_each(commands: Sequence[Sequence[str]]) -> list[int]:
-    """Return the counts of several commands, run side by side on all cores: counting does not mind company."""
+    """Return the counts of several commands, run in parallel on all cores: other load does not change counts."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(instructions, commands))
 
 
 def made_with() -> dict[str, str]:
-    """Return what the counts depend on besides Priory: interpreter, C library, compiler, and vectors of the processor.
+    """Return what the counts depend on besides Priory: interpreter, C library, compiler, and vector instructions.
 
-    The C library chooses its code by what the processor can, and valgrind passes AVX2 on but not AVX-512.
+    The C library selects code by the processor's capabilities; valgrind supports AVX2 but not AVX-512.
     """
     compiler = sysconfig.get_config_var("CC").split()[0]
     version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Programs that must run while others are measured: started, waited for until they answer, and ended."""
+"""Starts and stops programs that must run while others are measured, and waits until they answer."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ _PATIENCE_S = 30.0
 def running(
     command: Sequence[str], *addresses: int | Path, patience_s: float = _PATIENCE_S
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program that listens on ports of this machine or on sockets that are files, from when it does."""
+    """Run a program that listens on local ports or Unix sockets; enter the block once it listens."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         try:

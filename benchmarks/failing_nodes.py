@@ -1,10 +1,10 @@
-"""Whatever fails, nodes end with the same counts and lose nothing: the test of that, as long as you like, at random.
+"""Tests at random, for as long as you like, that nodes agree and lose nothing whatever fails.
 
     python benchmarks/failing_nodes.py --minutes 10 --seed 1
 
 Four processes learn, relearn and forget at random in one journal on a PostgreSQL server. Meanwhile they are killed and
 started again, also while they are cut off; their networks are cut, fall silent and heal; the server crashes and comes
-back. In the end all must count the same as is built anew from the journal, and each message must have the label that
+back. In the end all must have the counts of a rebuild from the journal, and each message must have the label that
 was acknowledged last.
 """
 
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 
 def fail(nodes: list, postgres: object, chance: random.Random) -> str:
-    """Have something fail or mend; return what."""
+    """Make something fail or recover; return a description."""
     node = chance.choice(nodes)
     what = chance.choice(("kill", "cut", "stall", "heal", "heal", "heal", "crash"))
     if what == "kill":
@@ -43,16 +43,16 @@ def main() -> None:
     asked = parser.parse_args()
     from acting_node import BITS, counted
     from priory.features import VERSION, Spec
-    from priory.filter import Filter
-    from priory.journal import Store
-    from priory.journal.store import prepare_store
-    from priory.options import Options
+    from priory.filter.filter import Filter
+    from priory.filter.options import Options
+    from priory.journal import StoreAddress
+    from priory.journal.shared.store import prepare_store
     from real_nodes import finished, lost, nodes
     from real_postgres import postgres
 
     chance, failures = random.Random(asked.seed), 0  # noqa: S311
     with postgres() as server, server.database() as name, tempfile.TemporaryDirectory() as folder:
-        prepare_store(Store(server.url(name)), VERSION, BITS)
+        prepare_store(StoreAddress(server.url(name)), VERSION, BITS)
         with nodes(server, name, Path(folder)) as running:
             end = time.monotonic() + 60 * asked.minutes
             while time.monotonic() < end:
@@ -63,7 +63,7 @@ def main() -> None:
                 node.network.heal()
             all_counted = finished(running, server, name)
             acts = [act for node in running for act in node.acts()]
-        options = Options(store=Store(server.url(name), "fresh"), spec=Spec(bits=BITS))
+        options = Options(store=StoreAddress(server.url(name), "fresh"), spec=Spec(bits=BITS))
         with Filter.open(Path(folder) / "fresh", options) as fresh:
             fresh.rebuild()
             rebuilt = counted(fresh)

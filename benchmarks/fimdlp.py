@@ -1,4 +1,4 @@
-"""Discretise numbers as the C++ library BayesNet does in its tests, so that its published accuracies can be met.
+"""Discretises numbers as the C++ library BayesNet does in its tests, to reproduce its published accuracies.
 
 Its discretiser, fimdlp, differs from Fayyad and Irani's rule (`priory.bayes.MDLDiscretiser`) in one point: rows are
 ordered by value, then by label, and a cut may be judged between two rows of the same value; only then is it moved to an
@@ -41,13 +41,13 @@ def _cuts(values: NDArray[np.float32], y: NDArray[np.int64]) -> list[np.float32]
 
 
 def _bits(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many bits the labels of so many rows take: rows times entropy."""
+    """Return the bits that encode the labels: rows times entropy."""
     rows = counts.sum(axis=-1)
     return np.asarray(rows * np.log2(np.maximum(rows, 1)) - (counts * np.log2(np.maximum(counts, 1))).sum(axis=-1))
 
 
 def _pays(whole: NDArray[np.float64], left: NDArray[np.float64]) -> bool:
-    """Whether the cut saves more bits than it takes to name it and the labels on both its sides."""
+    """Tell whether the cut saves more bits than its own description takes."""
     parts = [whole, left, whole - left]
     k, k_left, k_right = (np.count_nonzero(part) for part in parts)
     bits = [float(_bits(part)) for part in parts]

@@ -1,8 +1,8 @@
-"""Does a filter slow down as it learns? The same messages, checked and learned by filters of growing size.
+"""Measures whether a filter slows down as it learns: filters of growing size check and learn the same messages.
 
-A filter learns mail of the demo's generator; at each size a copy of it is kept. Drawing and reading the mail is left
-to other processes, which hand over features packed as the journal stores them, so that a million lessons take minutes.
-Then one process opens all sizes at once and lets them check and learn the same further messages in turns, from bytes.
+A filter learns mail of the demo's generator; at each size a copy is kept. Other processes draw and parse the mail, and
+return features packed as in the journal, so that a million lessons take minutes. Then one process opens all sizes,
+which take turns to check and learn the same further messages from bytes.
 """
 
 import argparse
@@ -20,14 +20,14 @@ from pathlib import Path
 
 from peers import PRIORY
 from priory.demo import draw
-from priory.features import Spec, packed, unpacked
-from priory.filter import Filter
-from priory.reading import Prepared, prepare
+from priory.features import Spec, pack_features, unpack_features
+from priory.filter.filter import Filter
+from priory.filter.prepare import Prepared, prepare
 from report import Table, between
 from rounds import Spread, ratios, run, spread
 
 CHUNK = 1_000  #: messages of one drawn inbox
-FURTHER_SEED = 1_000_000_000  #: of inboxes that nobody has learned
+FURTHER_SEED = 1_000_000_000  #: seed of inboxes that were not learned
 BATCH = 500
 SPEC = Spec()
 
@@ -35,9 +35,9 @@ Drawn = list[tuple[bytes, str, str, bytes]]
 
 
 def drawn_inbox(seed: int) -> Drawn:
-    """Return the digest, sender, label and packed features of every message of an inbox."""
+    """Return digest, sender, label and packed features of every message of an inbox."""
     read = ((prepare(message.raw, SPEC), message.label) for message in draw(CHUNK, seed=seed))
-    return [(each.digest, each.sender, label, packed(each.features, SPEC.bits)) for each, label in read]
+    return [(each.digest, each.sender, label, pack_features(each.features, SPEC.bits)) for each, label in read]
 
 
 def drawn_lessons(n: int) -> Iterator[tuple[Prepared, str, str]]:
@@ -49,7 +49,7 @@ def drawn_lessons(n: int) -> Iterator[tuple[Prepared, str, str]]:
             waiting.append(pool.apply_async(drawn_inbox, (seed,)))
             if len(waiting) > 2 * cores:
                 for digest, sender, label, blob in waiting.popleft().get():
-                    yield Prepared(digest, sender, unpacked(blob, SPEC.bits)), label, ""
+                    yield Prepared(digest, sender, unpack_features(blob, SPEC.bits)), label, ""
 
 
 def grow(sizes: Sequence[int], folder: Path, progressed: Callable[[str], None]) -> dict[int, Path]:
@@ -72,7 +72,7 @@ def grow(sizes: Sequence[int], folder: Path, progressed: Callable[[str], None]) 
 def compare(homes: dict[int, Path], rounds: int) -> dict[str, dict[int, list[float]]]:
     """Return seconds per message of checking and learning, of each size in each round.
 
-    Who begins changes from round to round; the first round is for warming up and left out.
+    The first filter changes from round to round; the first round is a warm-up and left out.
     """
     filters = {size: Filter.open(home) for size, home in homes.items()}
     seconds: dict[str, dict[int, list[float]]] = {act: {size: [] for size in homes} for act in ("check", "learn")}
@@ -100,7 +100,7 @@ def _learn(filter_: Filter, batch: list[tuple[bytes, str, str]]) -> None:
 
 
 def first_verdict(home: str) -> float:
-    """Return the seconds from opening a filter to its first verdict, in a process that has loaded the program."""
+    """Return the seconds from opening a filter to its first verdict, in a process that has loaded Priory."""
     [message] = draw(1, seed=FURTHER_SEED - 1)
     start = time.perf_counter()
     with Filter.open(home) as filter_:
@@ -128,7 +128,7 @@ def growth(homes: dict[int, Path], rounds: int) -> tuple[Table, dict[str, object
 
 
 def opening(homes: dict[int, Path], rounds: int, folder: Path) -> tuple[Table, dict[str, object]]:
-    """Time the first verdict of every size, opened by a process that runs, and by a fresh one."""
+    """Time the first verdict of every size, in a running process and in a fresh one."""
     message = folder / "first.eml"
     message.write_bytes(next(draw(1, seed=FURTHER_SEED - 1)).raw)
     opened: dict[int, list[float]] = {size: [] for size in homes}

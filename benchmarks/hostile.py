@@ -1,10 +1,10 @@
-"""A daemon among clients who mean ill: what becomes of the others meanwhile.
+"""Measures honest clients of a daemon while hostile clients attack it.
 
     python benchmarks/hostile.py                 # some minutes: a million tiny requests take most of them
     python benchmarks/hostile.py --tiny 20000    # less
 
-Ten clients have drawn mail checked all the time, first alone, then beside one kind of hostile clients after the other,
-who run in a process of their own and share the machine with everybody else.
+Ten clients check drawn mail all the time, first alone, then beside one kind of hostile clients after the other,
+which run in a process of their own on the same machine.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import daemons
 from load import family, memory_mb
 from peers import PRIORY
 from priory.demo import draw
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from progress import progressed
 from report import Table
 
@@ -38,7 +38,7 @@ Hostile = Callable[[str], Awaitable[None]]
 
 
 def kinds(n_tiny: int) -> dict[str, Hostile | None]:
-    """Return the kinds of hostile clients by name; first there are none."""
+    """Return the kinds of hostile clients by name; the first has none."""
     huge = b"CHECK SPAMC/1.5\r\nContent-length: 100000000\r\n\r\n"
     return {
         "nobody": None,
@@ -51,7 +51,7 @@ def kinds(n_tiny: int) -> dict[str, Hostile | None]:
 
 
 async def flood(path: str, n: int) -> None:
-    """Send tiny requests as fast as they are answered: good ones, empty ones, nonsense and nothing at all."""
+    """Send tiny requests as fast as they are answered: valid, empty, malformed, and none at all."""
     said = [b"PING SPAMC/1.5\r\n\r\n", b"CHECK SPAMC/1.5\r\n\r\n", b"X\r\n\r\n", b"\0", b"PING SPAMC/9.9\r\n\r\n", b""]
     left = iter(range(n))
 
@@ -68,7 +68,7 @@ async def flood(path: str, n: int) -> None:
 
 
 async def hold(path: str, first: bytes, then: bytes) -> None:
-    """Hold connections: send something, then more every second, and come back at once when thrown out."""
+    """Hold connections: send a little every second, and reconnect immediately when disconnected."""
 
     async def keep_holding() -> None:
         while True:
@@ -88,7 +88,7 @@ async def hold(path: str, first: bytes, then: bytes) -> None:
 
 
 def asked_beside(hostile: Hostile | None, path: Path) -> tuple[list[clients.Answer], float]:
-    """Return what became of honest requests as long as hostile clients were at it, and how many there were a second."""
+    """Return the outcomes of honest requests during an attack, and their number per second."""
     requests = [clients.request("CHECK", drawn.raw) for drawn in MAIL]
     answers: list[clients.Answer] = []
     process = multiprocessing.get_context("fork").Process(target=_be, args=(hostile, str(path)))

@@ -1,7 +1,7 @@
 """Guards the speed of the hot path: instructions per message of checking and of learning, against committed counts.
 
     python benchmarks/instructions.py             # fails where one is more than 10 % above benchmarks/instructions.json
-    python benchmarks/instructions.py --refresh   # after a change that is meant to cost, or that saves: commit the file
+    python benchmarks/instructions.py --refresh   # after an intended increase or a saving: commit the file
 
 Mail of the demo's generator is learned and checked under valgrind in three processes; the second learns as many
 messages more, the third checks as many more. The differences are what those messages cost, and nothing else.
@@ -23,9 +23,9 @@ TOLERANCE = 0.10
 
 
 def work(home: str, n_learned: int, n_checked: int) -> None:
-    """Draw as many messages whatever is done with them, then learn the first and check the last."""
+    """Draw a fixed number of messages, then learn the first and check the last."""
     from priory.demo import draw
-    from priory.filter import Filter
+    from priory.filter.filter import Filter
 
     mail = list(draw(4 * MESSAGES, seed=1))
     filter_ = Filter.open(home)
@@ -33,7 +33,7 @@ def work(home: str, n_learned: int, n_checked: int) -> None:
         pass
     for drawn in mail[len(mail) - n_checked :]:
         filter_.check(drawn.raw)
-    os._exit(0)  # the snapshot that is due at the end is no part of the hot path
+    os._exit(0)  # the final snapshot is not part of the hot path
 
 
 def counted() -> dict[str, int]:
@@ -49,7 +49,7 @@ def counted() -> dict[str, int]:
 
 
 def too_many(now: dict[str, int], before: dict[str, int]) -> list[str]:
-    """Return a line for every act that takes more instructions than is tolerated.
+    """Return a line for every act that exceeds the tolerance.
 
     >>> too_many({"check": 1200, "learn": 900}, {"check": 1000, "learn": 1000})
     ['check: 1,200 instructions per message, 20.0 % above the committed 1,000']
@@ -62,7 +62,7 @@ def too_many(now: dict[str, int], before: dict[str, int]) -> list[str]:
 
 
 def differences(before: dict[str, str]) -> list[str]:
-    """Return a line for everything else that is not as it was when the committed counts were made."""
+    """Return a line for every other difference to the run that made the committed counts."""
     now = made_with()
     return [f"{name}: {now[name]}, was {before.get(name)}" for name in now if now[name] != before.get(name)]
 

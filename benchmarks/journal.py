@@ -1,12 +1,12 @@
-"""What learning and checking cost once a message's features are there: counts, calibration, journal, snapshot.
+"""Measures learning and checking without feature extraction: counts, calibration, journal, snapshot.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/journal.py [--learned 10000] [--copies 1]
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/journal.py --lines
 
-Prepares messages of trec07p, then counts the processor time of everything that comes after that. With `--copies K` they
-are learned K times, each time under other digests: with 37,710 messages and 27 copies that is a million lessons. The
-last lines set a filter that has learned a thousand messages beside it. `--lines` learns trec07p and SpamAssassin with a
-line drawn for every lesson, and with lines drawn where they may matter, and counts what that changes.
+The script prepares messages of trec07p, then measures the processor time of all later steps. With `--copies K` they are
+learned K times, each time with other digests: 37,710 messages and 27 copies are a million lessons. The last lines
+compare with a filter of a thousand lessons. `--lines` learns trec07p and SpamAssassin with a calibration line per
+lesson, and with lines only where they may matter, and counts the differences.
 """
 
 import argparse
@@ -24,10 +24,10 @@ from pathlib import Path
 from priory.bayes import Calibration, Counts
 from priory.corpus import read_index
 from priory.features import Features, Spec
-from priory.filter import Filter
-from priory.memory import counting
-from priory.memory import lines as drawing
-from priory.reading import Prepared, prepare
+from priory.filter import learn as counting
+from priory.filter import scoring as drawing
+from priory.filter.filter import Filter
+from priory.filter.prepare import Prepared, prepare
 
 SMALL, MORE, SINGLE = 1_000, 2_000, 200
 Lessons = list[tuple[Prepared, str, str]]
@@ -43,7 +43,7 @@ def _features_only(read: Prepared) -> Prepared:
 
 
 def copies(taught: Lessons, first: int, end: int) -> Iterator[tuple[Prepared, str, str]]:
-    """The lessons again and again, each time under other digests."""
+    """Yield the lessons repeatedly, each time with other digests."""
     for copy in range(first, end):
         for read, label, source in taught:
             digest = hashlib.sha256(read.digest + copy.to_bytes(4)).digest()
@@ -59,7 +59,7 @@ def micros(seconds: float, n: int) -> float:
 
 
 def learn(filter_: Filter, taught: Iterable[tuple[Prepared, str, str]]) -> float:
-    """Learn in bulk; the processor time of one message in µs."""
+    """Learn in bulk; return the processor time per message in µs."""
     start, n = time.process_time(), 0
     for done in filter_.learn_many(taught):
         n += len(done)
@@ -74,7 +74,7 @@ def check(filter_: Filter, unseen: list[Prepared]) -> float:
 
 
 def first_verdict(home: str, read: Prepared) -> float:
-    """Milliseconds from opening a store to the first verdict."""
+    """Return the milliseconds from opening a store to the first verdict."""
     start = time.perf_counter()
     with Filter.open(home) as filter_:
         filter_.check(read)
@@ -82,7 +82,7 @@ def first_verdict(home: str, read: Prepared) -> float:
 
 
 def one_by_one(filter_: Filter, taught: Lessons) -> tuple[float, float]:
-    """Milliseconds until a single lesson is durable, and until a single one is forgotten."""
+    """Return the milliseconds until a single lesson is durable, and until it is forgotten."""
     learned, forgotten = [], []
     for read, label, source in taught:
         start = time.perf_counter()
@@ -90,13 +90,13 @@ def one_by_one(filter_: Filter, taught: Lessons) -> tuple[float, float]:
         learned.append(time.perf_counter() - start)
     for read, _, _ in taught:
         start = time.perf_counter()
-        filter_.forget(read.digest)
+        filter_.forget_digest(read.digest)
         forgotten.append(time.perf_counter() - start)
     return 1000 * statistics.median(learned), 1000 * statistics.median(forgotten)
 
 
 def lines(index: str) -> None:
-    """Compare what lessons leave if a line is drawn for each of them with what they leave as the filter does it."""
+    """Compare learning with a calibration line per lesson to the filter's own schedule."""
     taught, certain, draw = lessons(None, index), counting.CERTAIN, drawing.calibrations
     left, n_drawn = [], []
     for counting.CERTAIN in (math.inf, certain):

@@ -1,11 +1,11 @@
-"""How well a filter does with five labels, one of them rare: taught mixed, folder by folder, and with one added later.
+"""Measures a filter with five labels, one of them rare: taught mixed, folder by folder, and with one added later.
 
     python benchmarks/labels.py
 
 Real mail of SpamAssassin's corpus, in an order drawn once: `hard_ham` are newsletters; other ham that a mailing list
 has sent is `list`; spam that speaks of funds to transfer or accounts to verify is `phishing`. The first 3,000 messages
-are taught, the rest is asked. For each way to teach: the mean of -log of the probability that the true label was given,
-and how often another was the most probable.
+are taught, the rest is checked. For each way of teaching, the script prints the mean log loss of the true label, and
+how often another label was the most probable.
 """
 
 import math
@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from priory.config import parse
-from priory.filter import Filter
+from priory.filter.filter import Filter
 
 LABELS = ("ham", "spam", "newsletter", "list", "phishing")
 TAUGHT = 3_000
@@ -51,7 +51,7 @@ def five() -> Mail:
 
 
 def judged(filter_: Filter, asked: Mail) -> str:
-    """Return how good a filter is on mail that it has not learned, all in all and by label."""
+    """Return a filter's accuracy on mail that it has not learned, overall and by label."""
     losses: dict[str, list[float]] = {}
     wrong: Counter[str] = Counter()
     for verdict, (_, label) in zip(filter_.check_many([raw for raw, _ in asked]), asked, strict=True):

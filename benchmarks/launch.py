@@ -1,6 +1,6 @@
-"""Runs a command and writes what it took to a file descriptor: seconds, CPU seconds, peak memory in kB, exit code.
+"""Runs a command and writes its seconds, CPU seconds, peak memory in kB and exit code to a file descriptor.
 
-A process inherits the peak memory of the one that starts it, so a small one must: this loads next to nothing.
+A process inherits the peak memory of its parent, so the parent must be small: this script loads almost nothing.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""One lesson: how long it takes until it is durable, and until it is taken back, where much was learned before."""
+"""Measures one lesson in a large filter: the time until it is durable, and until it is forgotten."""
 
 import random
 import time
@@ -9,26 +9,26 @@ from typing import NamedTuple
 
 from mail import Mail
 from peers import PRIORY, Priory
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from priory.message import parse
 from report import Table, between
 from rounds import run, spread
 
 LEARNED = 20_000
-PER_ROUND = 10  #: lessons in a process that runs for one by a fresh process, which takes much longer
+PER_ROUND = 10  #: lessons in a running process for each in a fresh process, which takes much longer
 FRESH, RUNNING = "by a fresh process, ms", "by Filter in a process that runs, ms"
 LEARN, FORGET, FORGET_OLD = "learn a message", "forget it again", f"forget one of the {LEARNED:,}"
 
 
 class Message(NamedTuple):
-    """A message in its file, and what it is."""
+    """A message file and its label."""
 
     path: Path
     label: str
 
 
 def measured(mail: Mail, folder: Path, rounds: int) -> tuple[Table, dict[str, object]]:
-    """Return milliseconds per lesson, by fresh processes and in one that runs."""
+    """Return milliseconds per lesson, in fresh processes and in a running one."""
     home = folder / "lesson"
     Priory().learn(mail[:LEARNED], home)
     n = (PER_ROUND + 1) * rounds
@@ -50,7 +50,7 @@ def measured(mail: Mail, folder: Path, rounds: int) -> tuple[Table, dict[str, ob
 
 
 def picked(mail: Mail, home: Path, n: int, are_known: bool) -> list[Message]:
-    """Return n messages by chance, no two alike, of those that a filter has learned or of those that it has not."""
+    """Return n distinct random messages that a filter has learned, or that it has not."""
     entries = random.Random(1).sample(mail.entries, min(2 * n, len(mail)))  # noqa: S311
     found: dict[bytes, Message] = {}
     with Filter.open(home) as filter_:
@@ -76,8 +76,8 @@ def by_filter(filter_: Filter, new: Message, old: Message) -> dict[str, float]:
     new_raw, old_raw = new.path.read_bytes(), old.path.read_bytes()
     return {
         LEARN: _milliseconds(lambda: filter_.learn(new_raw, new.label)),
-        FORGET: _milliseconds(lambda: filter_.forget(new_raw)),
-        FORGET_OLD: _milliseconds(lambda: filter_.forget(old_raw)),
+        FORGET: _milliseconds(lambda: filter_.forget(new_raw).was),
+        FORGET_OLD: _milliseconds(lambda: filter_.forget(old_raw).was),
     }
 
 

@@ -1,7 +1,7 @@
-"""How long a page of lessons takes, by every selection, and how long forgetting keeps others from writing.
+"""Measures a page of lessons for every selection, and how long forgetting blocks other writers.
 
-Pages are of a journal whose lessons have random features of the usual size: who looks through lessons does not read
-them. What is forgotten was learned from drawn mail.
+Pages are of a journal whose lessons have random features of the usual size: listing lessons does not read
+them. Forgetting is measured with drawn mail.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from random import Random
 
 from priory.demo import draw
 from priory.features import VERSION
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from priory.journal import AUTOMATIC, EVERYTHING, Journal, Lesson, Selection, open_file
 
 FEATURES_BYTES = 2_760
@@ -27,7 +27,7 @@ BEGIN, EVERY_S = 1.7e9, 30.0  #: the time of the first lesson, and from one to t
 
 
 def lessons(n: int) -> Iterator[Lesson]:
-    """Yield lessons of two people and of the filter itself, from three folders and many senders."""
+    """Yield lessons of two users and of autolearning, from three folders and many senders."""
     random = Random(7)  # noqa: S311
     for i in range(n):
         folder = random.choice(["Junk", "Work", "Lists"])
@@ -44,7 +44,7 @@ def lessons(n: int) -> Iterator[Lesson]:
 
 
 def grown(path: Path, n: int) -> Journal:
-    """Return a new journal of so many lessons."""
+    """Return a new journal of `n` lessons."""
     journal, drawn = open_file(path, VERSION, bits=20), lessons(n)
     for _ in range(0, n, TOGETHER):
         with journal.writing():
@@ -53,7 +53,7 @@ def grown(path: Path, n: int) -> Journal:
 
 
 def selections(n: int) -> dict[str, Selection]:
-    """Return what is timed; *none* is what no lesson has, so that all are looked through."""
+    """Return the selections to time; *none* matches no lesson, so that all are read."""
     middle = BEGIN + EVERY_S * n / 2
     return {
         "everything": EVERYTHING,
@@ -79,7 +79,7 @@ def milliseconds(act: Callable[[], object]) -> float:
 
 
 def timed(act: Callable[[], object], rounds: int) -> list[float]:
-    """Return the milliseconds that each of some rounds takes."""
+    """Return the milliseconds of each round."""
     taken = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -89,7 +89,7 @@ def timed(act: Callable[[], object], rounds: int) -> list[float]:
 
 
 def time_pages(n: int, folder: Path, *, index: bool) -> None:
-    """Print how long the first page takes, one from the middle on, and to count what is selected."""
+    """Print the times of the first page, of a page in the middle, and of counting the selection."""
     path = folder / "journal.sqlite"
     grown(path, n).close()
     if index:
@@ -103,16 +103,16 @@ def time_pages(n: int, folder: Path, *, index: bool) -> None:
     print(f"| selection | first page of {MOST} | a page from the middle | count |\n|---|---|---|---|")
     for name, selection in selections(n).items():
         acts = (
-            lambda it=selection: journal.listing.page(it, MOST),
-            lambda it=selection: journal.listing.page(it, MOST, half),
-            lambda it=selection: journal.listing.n_of(it),
+            lambda it=selection: journal.queries.page(it, MOST),
+            lambda it=selection: journal.queries.page(it, MOST, half),
+            lambda it=selection: journal.queries.n_of(it),
         )
         print(f"| {name} |", " | ".join(f"{milliseconds(act):.1f}" for act in acts), "|")
     journal.close()
 
 
 def time_forgetting(n: int, folder: Path) -> None:
-    """Print how long each group of forgetting takes, in which others cannot write."""
+    """Print the time of each group of forgotten lessons, which blocks other writers."""
     with Filter.open(folder) as filter_:
         for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in draw(n, seed=9)):
             pass

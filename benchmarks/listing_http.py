@@ -1,6 +1,6 @@
-"""How long a page of lessons takes over HTTP, from connecting to the last byte, by every selection of `listing.py`.
+"""Measures a page of lessons over HTTP, from connecting to the last byte, for every selection of `listing.py`.
 
-The lessons have features that counts can be built from, and scores as real mail has them.
+The lessons have valid features and realistic scores.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from urllib.parse import urlencode
 
 from daemons import free_port, running
 from listing import BEGIN, EVERY_S, MOST, TOGETHER, lessons, selections, timed
-from priory.bayes.counts import stored
+from priory.bayes.counts import pack_predictions
 from priory.demo import draw
-from priory.features import Spec, packed
-from priory.filter import Filter
+from priory.features import Spec, pack_features
+from priory.filter.filter import Filter
+from priory.filter.prepare import prepare
 from priory.journal import Lesson
-from priory.reading import prepare
 from priory.server.tokens import issue
 
 ROUNDS = 9
@@ -30,14 +30,14 @@ ROUNDS = 9
 def realistic(n: int, spec: Spec) -> Iterator[Lesson]:
     """Yield lessons with features of drawn mail, all scored before they were learned."""
     random = Random(8)  # noqa: S311
-    blobs = [packed(prepare(each.raw, spec).features, spec.bits) for each in draw(200, seed=9)]
+    blobs = [pack_features(prepare(each.raw, spec).features, spec.bits) for each in draw(200, seed=9)]
     for lesson in lessons(n):
         score = random.gauss(4 if lesson.label == "spam" else -4, 2.5)
-        yield lesson._replace(features=random.choice(blobs), held_out=stored([(score, 0)]))
+        yield lesson._replace(features=random.choice(blobs), held_out=pack_predictions([(score, 0)]))
 
 
 def grow(home: Path, n: int) -> None:
-    """Have a filter learn so many lessons."""
+    """Let a filter learn `n` lessons."""
     with Filter.open(home) as filter_:
         drawn = realistic(n, filter_.spec)
         for _ in range(0, n, TOGETHER):
@@ -47,7 +47,7 @@ def grow(home: Path, n: int) -> None:
 
 
 def asked(port: int, token: str, path: str) -> bytes:
-    """Return what the daemon answers."""
+    """Return the daemon's answer."""
     with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
         answer = connection.getresponse()

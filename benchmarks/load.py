@@ -1,4 +1,4 @@
-"""A daemon under load: fifty clients at once, who have mail checked and teach some of it; beside SpamAssassin's."""
+"""Measures the daemon and SpamAssassin's under load: fifty concurrent clients check mail and teach some of it."""
 
 import contextlib
 import statistics
@@ -12,7 +12,7 @@ import daemons
 import spamd
 from mail import Mail
 from peers import PRIORY, Priory
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from report import Table, between
 from rounds import FailedError, ratios, spread
 from single import median_message
@@ -28,7 +28,7 @@ OURS, THEIRS = "priory serve", "spamd, Bayes only"
 
 @dataclass
 class Served:
-    """A daemon, and what was seen of it, turn by turn."""
+    """A daemon and its results by turn."""
 
     socket: Path
     process: int
@@ -37,7 +37,7 @@ class Served:
     memory_mb: list[float] = field(default_factory=list)
 
     def take_turn(self, mail: Mail) -> None:
-        """Have all messages of some mail checked, or taught."""
+        """Check or teach all messages."""
         requests = [_request(mail, i) for i in range(len(mail))]
         start = time.perf_counter()
         self.answers.append(clients.ask_all(self.socket, requests, CLIENTS))
@@ -45,22 +45,22 @@ class Served:
         self.memory_mb.append(sum(map(memory_mb, family(self.process))))
 
     def of(self, verb: str) -> list[clients.Answer]:
-        """Return what became of the requests with a verb."""
+        """Return the outcomes of the requests with a verb."""
         return [answer for turn in self.answers for answer in turn if answer.verb == verb]
 
     def milliseconds(self, verb: str) -> tuple[float, float]:
-        """Return how long one in two, and one in a hundred, requests with a verb took at least."""
+        """Return the median and the 99th percentile of the requests with a verb."""
         percentiles = statistics.quantiles([1000 * answer.seconds for answer in self.of(verb)], n=100)
         return percentiles[49], percentiles[98]
 
     @property
     def n_lost(self) -> int:
-        """Requests that were not answered, or not whole."""
+        """The number of requests without a complete answer."""
         return sum(not answer.is_whole for turn in self.answers for answer in turn)
 
 
 def measured(mail: Mail, folder: Path, n: int, missing: Mapping[str, str]) -> tuple[Table, dict[str, object]]:
-    """Return how many requests are answered in a second, how long each takes, and what becomes of the memory."""
+    """Return requests per second, their durations, and the memory."""
     home = folder / "load"
     Priory().learn(mail[:LEARNED], home)
     asked = mail[LEARNED : LEARNED + n]
@@ -99,7 +99,7 @@ def _served_by_spamd(mail: Mail, folder: Path, stack: contextlib.ExitStack, miss
 
 
 def _request(mail: Mail, i: int) -> tuple[str, bytes]:
-    """Return the request about a message: every so many-th teaches it."""
+    """Return the request for a message: every n-th teaches it."""
     label, name = mail.entries[i]
     raw = (mail.folder / name).read_bytes()
     if i % TEACHES == 0:
@@ -128,7 +128,7 @@ def _table(served: Mapping[str, Served], notes: Sequence[str]) -> Table:
             ]
         )
     columns = ["", "requests", "lost", "requests/s", "PROCESS ms, p50", "p99", "TELL ms, p50", "p99"]
-    columns += ["MB after first and last turn", "Priory is so many times as fast"]
+    columns += ["MB after first and last turn", "times as slow as Priory"]
     return Table("load", f"{CLIENTS} clients at once, trec07p", columns, rows, notes)
 
 
@@ -145,7 +145,7 @@ def _figures(daemon: Served, ours: Served) -> dict[str, object]:
 
 
 def family(process: int) -> list[int]:
-    """Return a process and all that it started, and those started; of one that has ended, itself."""
+    """Return a process and all its descendants; only itself if it has ended."""
     try:
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     except (FileNotFoundError, ProcessLookupError):
@@ -154,7 +154,7 @@ def family(process: int) -> list[int]:
 
 
 def memory_mb(process: int) -> float:
-    """Return the memory of a process, none if it has ended; of what it shares with others, its share."""
+    """Return the proportional memory of a process, 0 if it has ended."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):

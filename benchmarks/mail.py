@@ -1,4 +1,4 @@
-"""The mail that filters are measured on: trec07p in its order, in the forms in which filters want it."""
+"""The mail for measurements: trec07p in order, in the forms that the filters need."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ class Mail:
         return sum((self.folder / name).stat().st_size for _, name in self.entries)
 
     def read_once(self) -> int:
-        """Read every message, so that all are in memory; return the bytes."""
+        """Read every message into the page cache; return the number of bytes."""
         return sum(len((self.folder / name).read_bytes()) for _, name in self.entries)
 
     def names(self, label: str | None = None) -> list[str]:
@@ -36,7 +36,7 @@ class Mail:
         return [name for its, name in self.entries if label in (None, its)]
 
     def write_list(self, path: Path, label: str | None = None) -> Path:
-        """Write the paths of the messages with a label, or of all, a line each."""
+        """Write the paths of the messages with a label, or of all, one per line."""
         return _written(path, (str(self.folder / name) for name in self.names(label)))
 
     def write_index(self, path: Path) -> Path:
@@ -50,7 +50,7 @@ def _written(path: Path, lines: Iterable[str]) -> Path:
 
 
 def corpus(index: str) -> Path:
-    """Return where the index of a corpus is; without it, say what is missing and end."""
+    """Return the path of a corpus index; exit with a message if it is missing."""
     corpora = os.environ.get("PRIORY_CORPORA")
     if not corpora or not (path := Path(corpora) / index).is_file():
         sys.exit(f"Set PRIORY_CORPORA to the folder that has {index}: CONTRIBUTING.md says what is in it.")
@@ -58,7 +58,7 @@ def corpus(index: str) -> Path:
 
 
 def trec07p() -> Mail:
-    """Return all messages of the corpus; without it, say what is missing and end."""
+    """Return all messages of the corpus; exit with a message if it is missing."""
     index = corpus(INDEX)
     folder = (index.parent / "../data").resolve()
     lines = [line.split(maxsplit=1) for line in index.read_text().splitlines()]

@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What stands in the table."""
+        """The name in the table."""
         kind = "dense" if self.density == 1 else f"sparse {self.density:.0%}"
         return f"{self.metric}, {kind}, {self.n:,} × {self.d:,}"
 
@@ -70,7 +70,7 @@ def data(cell: Cell):
 
 
 def contenders(cell: Cell):
-    """Return for each side a function that predicts, and how many queries that answers."""
+    """Return a prediction function and its number of queries for each library."""
     X, y, queries = data(cell)
     some = queries[: cell.their_queries]
     if cell.metric == "jaccard":
@@ -86,7 +86,7 @@ def contenders(cell: Cell):
 
 
 def times(cell: Cell, repeats: int) -> dict[str, float]:
-    """Return microseconds per query; the first prediction, which builds what is lazy, is not counted."""
+    """Return microseconds per query, without the first prediction, which builds the index."""
     sides = contenders(cell)
     taken: dict[str, list[float]] = {side: [] for side in sides}
     for predict, _ in sides.values():
@@ -102,7 +102,7 @@ def times(cell: Cell, repeats: int) -> dict[str, float]:
 def memory(cell: Cell, side: str) -> float:
     """Return by how many MB one prediction raises the peak of this process."""
     predict, _ = contenders(cell)[side]
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew; ru_maxrss would begin with the parent's
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak; ru_maxrss would start with the parent's
     before = _status_mb("VmRSS")
     predict()
     return _status_mb("VmHWM") - before

@@ -1,13 +1,12 @@
-"""How soon a node knows what another has learned, and what that costs it: on a PostgreSQL of its own, or on yours.
+"""Measures how soon a node has the lessons of another, and what following costs, on its own PostgreSQL or on yours.
 
     python benchmarks/nodes.py                                     # starts a server in a folder of its own
-    python benchmarks/nodes.py --store postgresql://… --elsewhere postgresql://…   # two empty databases that are there
+    python benchmarks/nodes.py --store postgresql://… --elsewhere postgresql://…   # two existing empty databases
 
-A process learns 200 messages a second, durably: those together that came while the ones before were written. This one
-checks mail all the while, as a worker of the daemon does. In turns the learner learns in the journal that this node
-follows, and in one that has nothing to do with it: so the processor and the server have the same work either way, and
-the ratio of the speeds is what following costs. Lag is the time from when a lesson was acknowledged there to when a
-check counts it here.
+A process learns 200 messages per second, durably; messages that arrive during a write are written together. This
+process checks mail all the time, as a worker of the daemon does. In turns the learner uses the journal that this node
+follows and an unrelated one. The processor and the server have the same work either way, so the ratio of the speeds is
+the cost of following. Lag is the time from the acknowledgement of a lesson there until a check includes it here.
 """
 
 import argparse
@@ -26,23 +25,23 @@ from typing import IO
 HERE, ELSEWHERE = "here", "elsewhere"  #: the journal that the node follows, and another
 RATE = 200.0  #: lessons a second
 TURN_S = 3.0
-WARM_S = 1.0  #: before each turn, of which nothing is counted
+WARM_S = 1.0  #: seconds of warm-up before each turn
 MESSAGES = 2_000
 
 
 def learn(url: str, elsewhere: str, home: str, rate: float) -> None:
-    """Learn at a rate here or elsewhere, as told, to the end of input; say when each lesson was acknowledged here."""
+    """Learn at a rate, here or elsewhere, as standard input says; report when each lesson here was acknowledged."""
     import select
 
     from priory.demo import draw
-    from priory.filter import Filter
-    from priory.journal import Store
-    from priory.options import Options
+    from priory.filter.filter import Filter
+    from priory.filter.options import Options
+    from priory.journal import StoreAddress
 
     mail = list(draw(MESSAGES, seed=5))
     with ExitStack() as stack:
         filters = [
-            stack.enter_context(Filter.open(Path(home) / name, Options(store=Store(address, "learner"))))
+            stack.enter_context(Filter.open(Path(home) / name, Options(store=StoreAddress(address, "learner"))))
             for name, address in ((HERE, url), (ELSEWHERE, elsewhere))
         ]
         for filter_ in filters:
@@ -71,7 +70,7 @@ def learn(url: str, elsewhere: str, home: str, rate: float) -> None:
 
 @contextmanager
 def server(named: tuple[str, str] | None) -> Iterator[tuple[str, str]]:
-    """Give the addresses of two empty databases: those named, or of a server that is started and ended here."""
+    """Yield the addresses of two empty databases: the given ones, or those of a temporary server."""
     if named is not None:
         yield named
         return
@@ -84,7 +83,7 @@ def server(named: tuple[str, str] | None) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def learner(urls: tuple[str, str], home: Path, rate: float, acknowledged: Path) -> Iterator[IO[str]]:
-    """Run the process that learns; give what it is told through."""
+    """Run the learning process; yield its standard input."""
     command = [sys.executable, __file__, "--learn", *urls, str(home), "--rate", str(rate)]
     with (
         acknowledged.open("w") as out,
@@ -101,22 +100,22 @@ def learner(urls: tuple[str, str], home: Path, rate: float, acknowledged: Path) 
 
 
 class Checking:
-    """A node that checks mail without a pause, and notes when it has taken in which change."""
+    """A node that checks mail without a pause, and records when it has applied each change."""
 
     def __init__(self, url: str, home: Path) -> None:
         from priory.demo import draw
-        from priory.filter import Filter
-        from priory.journal import Store
-        from priory.options import Options
+        from priory.filter.filter import Filter
+        from priory.filter.options import Options
+        from priory.journal import StoreAddress
 
         self._mail = [drawn.raw for drawn in draw(1_000, seed=6)]
-        self._filter = Filter.open(home, Options(store=Store(url, "checker")))
+        self._filter = Filter.open(home, Options(store=StoreAddress(url, "checker")))
         self._filter.follow()
         self.seen: list[tuple[int, float]] = []  #: (change, when)
         self._n = 0
 
     def check(self, seconds: float) -> tuple[float, float]:
-        """Check for a while; return how many messages a second, and a second of the processor's time for all of it."""
+        """Check for a while; return messages per second of elapsed time and of processor time."""
         begun, spent, n = time.monotonic(), time.process_time(), 0
         while (now := time.monotonic()) < begun + seconds:
             self._filter.check(self._mail[self._n % len(self._mail)])
@@ -131,7 +130,7 @@ class Checking:
 
 
 def lags(acknowledged: Path, seen: list[tuple[int, float]]) -> list[float]:
-    """Return how long after each lesson was acknowledged it was counted."""
+    """Return the time from the acknowledgement of each lesson until it was applied."""
     changes = [change for change, _ in seen]
     found = []
     for line in acknowledged.read_text().splitlines()[1:]:
@@ -145,11 +144,11 @@ def lags(acknowledged: Path, seen: list[tuple[int, float]]) -> list[float]:
 def measured(urls: tuple[str, str], folder: Path, turns: int, rate: float) -> dict[str, float]:
     """Return the figures."""
     from priory.features import VERSION, Spec
-    from priory.journal import Store
-    from priory.journal.store import prepare_store
+    from priory.journal import StoreAddress
+    from priory.journal.shared.store import prepare_store
 
     for url in urls:
-        prepare_store(Store(url), VERSION, Spec().bits)
+        prepare_store(StoreAddress(url), VERSION, Spec().bits)
     following: list[tuple[float, float]] = []
     unaffected: list[tuple[float, float]] = []
     checking = Checking(urls[0], folder / "checker")

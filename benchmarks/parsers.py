@@ -1,10 +1,10 @@
-"""Parsers side by side on the same mail: ours, the standard library's, fast-mail-parser; our HTML scanner, selectolax.
+"""Compares parsers on the same mail: Priory's, `email`, fast-mail-parser; Priory's HTML scanner and selectolax.
 
     pip install fast-mail-parser selectolax
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/parsers.py
 
 Each parser returns the decoded text parts and headers of every message; three rounds in turns, the median counts.
-What is not installed is left out.
+Parsers that are not installed are left out.
 """
 
 import email
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from priory.corpus import read_index
 from priory.message import parse
-from priory.message.scanner import Scan
+from priory.message.html_scanner import Scan
 
 MESSAGES = 5_000
 
@@ -84,7 +84,7 @@ def main() -> None:
         if part.get_content_type() == "text/html"
     ]
     print(f"HTML parts ({len(pages):,})")
-    scanners = {"priory.message.scanner": scanner}
+    scanners = {"priory.message.html_scanner": scanner}
     if importlib.util.find_spec("selectolax"):
         scanners["selectolax (lexbor)"] = selectolax
     rates(scanners, pages)

@@ -1,7 +1,7 @@
-"""The filters that are measured side by side, each in the quickest way its own programs offer for many messages.
+"""The filters that are compared, each in the fastest way its own programs offer for many messages.
 
-Each of them learns a `Mail` into a folder and checks another with what the folder holds. What they need is installed
-from Debian's packages where we are root, and named where we are not.
+Each learns a `Mail` into a folder and checks another with the store in that folder. Missing programs are installed
+from Debian's packages if we are root, and otherwise named.
 """
 
 import json
@@ -56,13 +56,13 @@ class Peer(Protocol):
 
 
 def folder_bytes(home: Path) -> int:
-    """Return what a folder takes on disk."""
+    """Return the size of a folder on disk."""
     return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
 
 
 @dataclass(frozen=True)
 class Priory:
-    """Priory by its commands, with one process or several."""
+    """Priory's commands, with one process or several."""
 
     jobs: int = 1
     every: int = 1
@@ -85,7 +85,7 @@ class Priory:
         return run(command, stdout=self.verdicts(home), cwd=mail.folder)
 
     def verdicts(self, home: Path) -> Path:
-        """Return where the lines are that the last check printed."""
+        """Return the path of the last check's output."""
         return home.with_suffix(".verdicts")
 
     def store_bytes(self, home: Path) -> int:
@@ -157,7 +157,7 @@ class SpamAssassin:
 
     @staticmethod
     def write_rules(home: Path) -> Path:
-        """Write the only rules that it has to apply."""
+        """Write the only rules that SpamAssassin has to apply."""
         rules = home / "rules"
         rules.mkdir(parents=True)
         (rules / "bayes.cf").write_text(_SPAMASSASSIN)
@@ -165,12 +165,12 @@ class SpamAssassin:
 
     @staticmethod
     def options(home: Path) -> list[str]:
-        """Return how its programs are told to use these rules alone, and no file of the user's."""
+        """Return the options that make its programs use only these rules, and no user files."""
         return [*SpamAssassin.rules_only(home), "--prefspath", os.devnull]
 
     @staticmethod
     def rules_only(home: Path) -> list[str]:
-        """Return how its daemon, too, is told to use these rules alone, and no network."""
+        """Return the options that make its daemon use only these rules, and no network."""
         return ["--siteconfigpath", str(home / "rules"), "--configpath", str(home / "rules"), "-L"]
 
     def learn(self, mail: Mail, home: Path) -> Run:
@@ -201,7 +201,7 @@ class SpamAssassin:
 
 
 def install_missing() -> dict[str, str]:
-    """Install the peers that are missing, if we may; return how to get those that still are."""
+    """Install missing peers if we are root; return instructions for those that are still missing."""
     missing = _missing()
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -226,7 +226,7 @@ def versions() -> dict[str, str]:
 
 
 def stats(home: Path) -> dict[str, object]:
-    """Return what a Priory says it has learned, without where that is."""
+    """Return the output of `priory stats` without the paths."""
     said = subprocess.run([PRIORY, "stats", "--json", "--home", str(home)], capture_output=True, check=True)
     figures = json.loads(said.stdout)
     del figures["home"]

@@ -1,10 +1,10 @@
-"""How large must the table be that has what persons taught? Accuracy, load and bytes by the number of its rows.
+"""Measures accuracy, load and bytes of the table of personal counts by its number of rows.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/personal_table.py [--messages 12000] [--bits 10 14 18 22]
 
 Real mail and drawn preferences, as in `users.py preferences`: a hundred users get lists that they want or not and teach
 three messages in ten. Filters with tables of several sizes see the same, each message is checked for its user just
-before it may be taught. What everyone has is the same in all of them, and stands in the first line.
+before it may be taught. The counts for everyone are the same in all filters; the first line shows their accuracy.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from priory.filter import Filter
-from priory.options import Options
-from priory.reading import Prepared
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.filter.prepare import Prepared
 from progress import progressed
 from report import Table
 from users import Event, figures, preferences, read
@@ -27,7 +27,7 @@ WANTED = 0.5
 
 
 def replayed(messages: Sequence[Prepared], events: Sequence[Event], sizes: Sequence[int]) -> Table:
-    """Let filters with tables of these sizes see the same, and compare what they say."""
+    """Run filters with tables of these sizes on the same mail, and compare their verdicts."""
     chance = np.random.default_rng(7)
     said = np.zeros((1 + len(sizes), len(events)))
     with ExitStack() as stack:

@@ -1,11 +1,11 @@
-"""What a family, a university and a large provider need, worked out from what was measured.
+"""Computes what a family, a university and a large provider need from the measured constants.
 
     export PRIORY_CORPORA=~/.cache/priory-corpora
     python benchmarks/constants.py && python benchmarks/shared_journal.py   # first, on machines like those planned
     python benchmarks/plan.py
 
-How much mail people get and how often they teach are assumptions, in `SITES`; everything else follows from them and
-from constants that were measured. `provider.py` lets a day of it pass.
+The amount of mail and the number of lessons per person are assumptions, in `SITES`; everything else follows from them
+and from measured constants. `provider.py` simulates a day.
 """
 
 import math
@@ -31,7 +31,7 @@ CORES = 8  #: of a node
 
 @dataclass(frozen=True)
 class Plan:
-    """What users who share a journal need."""
+    """The resources that users of one journal need."""
 
     name: str
     site: Site
@@ -40,56 +40,56 @@ class Plan:
 
     @property
     def lessons(self) -> float:
-        """Lessons that a journal holds."""
+        """The number of stored lessons."""
         return self.site.users * self.site.lessons_per_user * self.days
 
     @property
     def features(self) -> float:
-        """Distinct features of these."""
+        """The number of distinct features of all lessons."""
         k, exponent = HEAPS
         return k * self.lessons**exponent
 
     @property
     def bits(self) -> int:
-        """Of the table, so that not too many features share a bucket."""
+        """The bits of the table, so that not too many features share a bucket."""
         enough = math.ceil(math.log2(self.features / MOST_PER_BUCKET))
         return min(max(Spec().bits, enough), MOST_BITS)
 
     @property
     def table_bytes(self) -> int:
-        """Of the counts, on disk and in the memory of each node, whose processes share them."""
+        """The bytes of the counts, on disk and in the shared memory of each node."""
         return Counts.size_bytes(self.bits, 2)
 
     @property
     def own_bits(self) -> int:
-        """Of the table of what persons taught, if every lesson counts for who taught it."""
+        """The bits of the table of personal counts, if every lesson has such counts."""
         return max(PERSONAL_BITS, math.ceil(math.log2(OWN_ROWS * self.lessons / MOST_PER_ROW)))
 
     @property
     def row_bytes(self) -> float:
-        """Of a lesson in the journal."""
+        """The bytes of a lesson in the journal."""
         least = SQLITE_BYTES if self.site.nodes == 1 else POSTGRESQL_BYTES
         return least + BYTES_PER_BIT * (self.bits - Spec().bits)
 
     @property
     def messages_per_s(self) -> float:
-        """In the busiest hour, while a campaign of spam is on."""
+        """Messages per second in the busiest hour during a spam campaign."""
         return self._at_most(self.site.messages_per_user) * (1 + self.site.campaign_share)
 
     @property
     def lessons_per_s(self) -> float:
-        """The same of lessons."""
+        """Lessons per second in the busiest hour during a spam campaign."""
         return self._at_most(self.site.lessons_per_user) * self.site.campaign_lessons
 
     def _at_most(self, per_user: float) -> float:
         return self.site.users * per_user / 86_400 * max(DAY) / (sum(DAY) / len(DAY))
 
     def cores(self, costs: Costs) -> float:
-        """For all nodes of a journal together."""
+        """The cores of all nodes of a journal together."""
         return self.messages_per_s * float(costs.checks.mean()) / BUSY
 
     def nodes(self, costs: Costs) -> int:
-        """One more than is needed, so that one may be gone; a home has one and no other."""
+        """The number of nodes, with one spare; a home has one node and no spare."""
         return 1 if self.site.nodes == 1 else max(1, math.ceil(self.cores(costs) / CORES)) + 1
 
     def row(self, costs: Costs) -> list[str]:

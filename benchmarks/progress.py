@@ -1,4 +1,4 @@
-"""Says on standard error what is going on and how far it is, so that nobody takes a long run for one that hangs."""
+"""Prints progress to standard error, so that a long run does not look like a hang."""
 
 import contextlib
 import sys
@@ -10,14 +10,14 @@ _EVERY_S = 30.0
 
 
 def progressed(text: str) -> None:
-    """Say how far we are."""
+    """Print the progress."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
     sys.stderr.flush()
 
 
 @contextlib.contextmanager
 def taking_long(what: str, about_s: float | None = None, every_s: float = _EVERY_S) -> Iterator[None]:
-    """Say what begins and about how long it takes, now and again how long it has taken, and that it is over."""
+    """Print the start of a step and its expected duration, then the elapsed time from time to time, then the end."""
     about = f" of about {minutes(about_s)}" if about_s else ""
     progressed(f"{what}: 0:00{about} minutes")
     start, over = time.monotonic(), threading.Event()

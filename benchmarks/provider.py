@@ -1,16 +1,16 @@
-"""A day of a large mail provider, simulated: whether the figures of docs/scaling.md hold when all happens at once.
+"""Simulates a day of a large mail provider, to test whether the figures of docs/scaling.md hold together.
 
     export PRIORY_CORPORA=~/.cache/priory-corpora
     python benchmarks/constants.py && python benchmarks/shared_journal.py   # first, on machines like those planned
     python benchmarks/provider.py [--users 1000000] [--nodes 2] [--workers 8]
     python benchmarks/provider.py --grow --nodes 9                          # ever more users on one journal
 
-Mail comes by chance, more by day than by night, with two campaigns of spam on top; each node gets its share, and each
-of its workers takes one message after the other, for as long as real checks took. People teach by chance, ten times as
-often about a campaign. All lessons pass through one writer, the database; followers fetch what is new when they are
-told to, at most once in so many seconds. On the way a node dies, the database is away for a minute, and one node is
-cut off from it. Waiting times are exact for what was drawn (Lindley's recursion); that a worker does not take from
-another's queue makes them a little longer than they would be.
+Mail arrives at random, more by day than by night, with two spam campaigns on top. Each node gets its share, and each of
+its workers checks one message after the other, in the measured time of real checks. People teach at random, ten times
+as often during a campaign. All lessons pass through one writer, the database. Followers fetch new lessons when they are
+notified, at most once per throttle interval. During the day a node fails, the database is down for a minute, and one
+node is cut off from it. Waiting times are exact for the drawn events (Lindley's recursion); they are a little too long,
+because a simulated worker does not take messages from another's queue.
 """
 
 import argparse
@@ -36,7 +36,7 @@ NEVER = (0.0, 0.0)
 
 @dataclass(frozen=True)
 class Costs:
-    """What things take, in seconds, as `constants.py` and `shared_journal.py` measured them."""
+    """Durations in seconds, as `constants.py` and `shared_journal.py` measured them."""
 
     checks: Times  #: processor time of a message in the daemon, many draws of it
     lessons: Times  #: the writer's time of a lesson
@@ -44,7 +44,7 @@ class Costs:
 
     @classmethod
     def measured(cls) -> "Costs":
-        """Read what was measured here."""
+        """Read the measured constants."""
         figures = json.loads(JSON.read_text()) if JSON.is_file() else {}
         if not {"check_s", "shared_lesson_s"} <= figures.keys():
             sys.exit("First run benchmarks/constants.py and benchmarks/shared_journal.py")
@@ -54,15 +54,15 @@ class Costs:
 
 @dataclass(frozen=True)
 class Site:
-    """Users who share a journal, what they do, and what serves them."""
+    """The users of a journal, their behaviour, and the nodes that serve them."""
 
     users: int
     nodes: int = 4  #: two at least, as one dies
     workers: int = 4
     messages_per_user: float = 40.0  #: in a day, spam included
     lessons_per_user: float = 0.05  #: in a day
-    throttle_s: float = 0.2  #: a follower fetches at most so often
-    fetch_s: float = 0.003  #: from asking the database to having what is new
+    throttle_s: float = 0.2  #: least seconds between two fetches of a follower
+    fetch_s: float = 0.003  #: seconds to fetch new lessons
     hours: tuple[float, float] = (0.0, 24.0)
     campaigns: tuple[float, ...] = (9.5, 13.25)  #: hours at which one begins
     campaign_s: float = 600.0
@@ -73,7 +73,7 @@ class Site:
     cut: tuple[float, float] = (14.0, 14.25)  #: and the second node is cut off from it
 
     def rates(self, per_day: float, in_campaign: float) -> tuple[Times, Times]:
-        """Return the ends of the minutes, in seconds, and how many come in each of them on average."""
+        """Return the ends of the minutes in seconds, and the mean number of events in each."""
         ends = np.arange(self.hours[0] * HOUR, self.hours[1] * HOUR + 1, 60.0)
         middles = (ends[:-1] + 30.0) / HOUR
         rate = per_day / 1440 * np.interp(middles, np.arange(24) + 0.5, DAY, period=24) / np.mean(DAY)
@@ -83,14 +83,14 @@ class Site:
 
 
 def arrivals(site: Site, per_day: float, in_campaign: float, chance: Generator) -> Times:
-    """Draw when things happen, in order."""
+    """Draw the times of events, in order."""
     ends, rate = site.rates(per_day, in_campaign)
     minutes = np.repeat(ends[:-1], chance.poisson(rate))
     return np.sort(minutes + chance.uniform(0, 60.0, len(minutes)))
 
 
 def departures(come: Times, taken: Times) -> Times:
-    """Return when each leaves a queue that serves one after the other: max(own arrival, leaving before) + own time.
+    """Return the departure times of a queue with one server: max(arrival, previous departure) + service time.
 
     >>> departures(np.array([0.0, 1.0, 10.0]), np.array([3.0, 2.0, 1.0])).tolist()
     [3.0, 5.0, 11.0]
@@ -101,7 +101,7 @@ def departures(come: Times, taken: Times) -> Times:
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of a day."""
+    """The results of a day."""
 
     site: Site
     n_messages: int
@@ -111,14 +111,14 @@ class Seen:
     lesson_waits: Times  #: seconds until a lesson is durable
     writer_busy: float  #: share of the writer's time, in the busiest minute
     outbox: int  #: lessons that waited for the database, at most
-    lags: Times  #: seconds from a lesson that is durable to when a node knows it,
+    lags: Times  #: seconds from a durable lesson until a node has it,
     cut_lag: float  #: and the longest of the node that was cut off
     caught_up_s: float  #: after the cut
     read_per_s: float  #: lessons that all followers fetch in a second of the busiest minute
 
 
 def simulated(site: Site, costs: Costs, seed: int = 1) -> Seen:
-    """Let a day pass."""
+    """Simulate a day."""
     chance = np.random.default_rng(seed)
     come = arrivals(site, site.users * site.messages_per_user, 1 + site.campaign_share, chance)
     waits, busy = _checked(site, costs, come, chance)
@@ -135,7 +135,7 @@ def simulated(site: Site, costs: Costs, seed: int = 1) -> Seen:
 
 
 def _checked(site: Site, costs: Costs, come: Times, chance: Generator) -> tuple[Times, float]:
-    """Each message goes to a node that lives, and there to one of its workers."""
+    """Send each message to a living node, and there to one of its workers."""
     node = chance.integers(0, site.nodes, len(come))
     is_gone = (come >= site.dies[0] * HOUR) & (come < site.dies[1] * HOUR)
     node = np.where(is_gone & (node == 0), chance.integers(1, site.nodes, len(come)), node)
@@ -150,7 +150,7 @@ def _checked(site: Site, costs: Costs, come: Times, chance: Generator) -> tuple[
 
 
 def _written(site: Site, costs: Costs, taught: Times, chance: Generator) -> tuple[Times, float, int]:
-    """One writer; while it is away it is as if a very long lesson were being written."""
+    """Queue all lessons at one writer; an outage of it is modelled as a very long lesson."""
     taken = chance.choice(costs.lessons, len(taught))
     at = int(np.searchsorted(taught, site.away[0] * HOUR))
     begin, end = (hour * HOUR for hour in site.away)
@@ -161,7 +161,7 @@ def _written(site: Site, costs: Costs, taught: Times, chance: Generator) -> tupl
 
 
 def _lags(site: Site, costs: Costs, durable: Times, cut: tuple[float, float]) -> Times:
-    """A follower that is told of a lesson fetches all there are, but not twice within the throttle or while cut off."""
+    """Let a follower fetch all new lessons when notified, but not twice within the throttle or while cut off."""
     known, i, free = np.empty(len(durable)), 0, 0.0
     begin, end = (hour * HOUR for hour in cut)
     while i < len(durable):
@@ -179,7 +179,7 @@ def _busiest(times: Times, span_s: float) -> int:
 
 
 def rows(seen: Seen) -> list[list[str]]:
-    """Return what came of a day, a line for each figure."""
+    """Return the results of a day, one line per figure."""
 
     def quantiles(seconds: Sequence[float] | Times) -> str:
         p50, p99, most = 1000 * np.quantile(seconds, [0.5, 0.99, 1.0])
@@ -201,7 +201,7 @@ def rows(seen: Seen) -> list[list[str]]:
 
 
 def grown(site: Site, costs: Costs) -> Table:
-    """Let ever more users share a journal, in the hours with a campaign and all that goes wrong."""
+    """Simulate more and more users of one journal, in the hours with a campaign and failures."""
     columns = ["users", "messages/s", "workers busy", "verdict ms p99", "writer busy", "lesson ms p99", "lag ms p99"]
     lines = []
     for users in (1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000):

@@ -1,4 +1,4 @@
-"""Tables of figures: on the terminal, and in documents between marks, which the next run fills anew.
+"""Tables of figures: on the terminal, and in documents between marks, which each run fills again.
 
 <!-- bench:NAME -->
 …
@@ -18,7 +18,7 @@ DOCUMENTS = (ROOT / "docs/performance.md", ROOT / "README.md")
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under columns, the first of which names the row; what is to be said about them stands below."""
+    """A table with a title, columns (the first names the row), rows of text, and notes below."""
 
     name: str
     title: str
@@ -46,7 +46,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def between(spread: Spread, digits: int = 2) -> str:
-    """Write a middle with its ends, if they differ.
+    """Write a median with its range, if the values differ.
 
     >>> between(Spread(2.0, 1.5, 2.25), 1)
     '2.0 (1.5 to 2.2)'
@@ -58,7 +58,7 @@ def between(spread: Spread, digits: int = 2) -> str:
 
 
 def filled(document: str, table: Table) -> str:
-    """Return a document with the table between its marks; without such marks, as it was.
+    """Return a document with the table between its marks; unchanged if it has no such marks.
 
     >>> print(filled("<!-- bench:a -->\\n?\\n<!-- /bench:a -->", Table("a", "Speed", ["", "ms"], [["check", "1"]])))
     <!-- bench:a -->
@@ -74,7 +74,7 @@ def filled(document: str, table: Table) -> str:
 
 
 def fill_documents(tables: Sequence[Table]) -> list[Path]:
-    """Write the tables into the documents that have a place for them; return those that changed."""
+    """Write the tables into the documents that have marks for them; return the changed documents."""
     changed = []
     for path in DOCUMENTS:
         before = after = path.read_text()

@@ -1,4 +1,4 @@
-"""Times whole processes from start to end, in turns, so that a busy machine is busy for all of them alike."""
+"""Times whole processes from start to end, in turns, so that other load affects all of them equally."""
 
 import os
 import statistics
@@ -13,33 +13,33 @@ LAUNCH = Path(__file__).with_name("launch.py")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a process took, its children included; its memory is that of the largest of them."""
+    """The resources of a process and its children; memory is that of the largest of them."""
 
     seconds: float
     cpu_seconds: float
     peak_mb: float
 
     def __add__(self, other: "Run") -> "Run":
-        """Return what one after the other took."""
+        """Return the resources of both runs together."""
         peak_mb = max(self.peak_mb, other.peak_mb)
         return Run(self.seconds + other.seconds, self.cpu_seconds + other.cpu_seconds, peak_mb)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The middle of several figures, and the least and the greatest."""
+    """The median of several figures, and the least and the greatest."""
 
     median: float
     low: float
     high: float
 
     def as_dict(self) -> dict[str, float]:
-        """Return it as JSON has it."""
+        """Return a dictionary for JSON."""
         return asdict(self)
 
 
 class FailedError(Exception):
-    """A program that is measured failed; the text has what it said."""
+    """A measured program failed; the text has its output."""
 
 
 def run(
@@ -50,7 +50,7 @@ def run(
     cwd: Path | None = None,
     answers: Sequence[int] = (0,),
 ) -> Run:
-    """Run a command and return what it took; `answers` are the exit codes that are no failure."""
+    """Run a command and return its resources; `answers` are the exit codes that mean success."""
     reading, writing = os.pipe()
     launched = [sys.executable, "-I", "-S", str(LAUNCH), str(writing), *command]
     with (stdin or Path(os.devnull)).open("rb") as given, (stdout or Path(os.devnull)).open("wb") as said:
@@ -66,7 +66,7 @@ def run(
 
 
 def spread(figures: Iterable[float]) -> Spread:
-    """Return the middle and the ends.
+    """Return the median and the range.
 
     >>> spread([3.0, 1.0, 2.0])
     Spread(median=2.0, low=1.0, high=3.0)
@@ -76,9 +76,9 @@ def spread(figures: Iterable[float]) -> Spread:
 
 
 def ratios(these: Sequence[float], those: Sequence[float]) -> Spread:
-    """Return how many times as large those are as these, each compared within its own round.
+    """Return the ratios of the second values to the first, each within its own round.
 
-    What was measured once is compared with every round of the other.
+    A single value is compared with every round of the other.
 
     >>> ratios([1.0, 2.0, 4.0], [3.0, 4.0, 12.0])
     Spread(median=3.0, low=2.0, high=3.0)

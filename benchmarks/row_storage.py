@@ -1,4 +1,4 @@
-"""How PostgreSQL best keeps the features of a lesson: bytes of a row with its indexes, and the time to write and read.
+"""Compares ways to store the features of a lesson in PostgreSQL: bytes of a row with indexes, and write and read times.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/row_storage.py [--lessons 5000]
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 
 from journal import lessons
-from priory.features import packed
+from priory.features import pack_features
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from real_postgres import postgres
@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lessons", type=int, default=5_000)
     n = parser.parse_args().lessons
-    rows = [(read.digest, label, packed(read.features, 22)) for read, label, _ in lessons(n)]
+    rows = [(read.digest, label, pack_features(read.features, 22)) for read, label, _ in lessons(n)]
     rows = [(i, digest, label, blob) for i, (digest, label, blob) in enumerate(rows) if len(blob) < 8_000]
     print(f"{len(rows):,} lessons, {sum(len(row[3]) for row in rows) / len(rows):,.0f} bytes of features each")
     with postgres() as server:

@@ -49,7 +49,7 @@ class Rspamd:
         self._processes = processes
 
     def learn(self, mail: Mail, home: Path) -> Run:
-        """Learn into an empty redis; what was there before is gone."""
+        """Empty redis, then learn."""
         self._redis("FLUSHALL")
         home.mkdir()
         done = self._asked("learn", [(f"/learn{label}", name) for label, name in mail.entries], mail.folder)
@@ -57,11 +57,11 @@ class Rspamd:
         return done
 
     def check(self, mail: Mail, home: Path) -> Run:  # noqa: ARG002 - redis has what it learned
-        """Check with what redis has."""
+        """Check with the statistics in redis."""
         return self._asked("check", [("/checkv2", name) for name in mail.names()], mail.folder)
 
     def store_bytes(self, home: Path) -> int:  # noqa: ARG002
-        """Return the size of what redis wrote after learning."""
+        """Return the size of redis's dump after learning."""
         return (self._folder / "dump.rdb").stat().st_size
 
     def _asked(self, whom: str, questions: list[tuple[str, str]], folder: Path) -> Run:
@@ -83,12 +83,12 @@ class Rspamd:
         return pids + [int(child) for several in children for child in several]
 
     def _cpu_seconds(self) -> float:
-        """Return what both servers and this client have used so far."""
+        """Return the CPU seconds of both servers and this client so far."""
         stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self._pids())
         return time.process_time() + sum(int(stat[11]) + int(stat[12]) for stat in stats) / _TICKS
 
     def _memory_mb(self) -> float:
-        """Return the memory of all their processes, what they share counted once."""
+        """Return the memory of all their processes, with shared memory counted once."""
         rollups = (Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() for pid in self._pids())
         return sum(int(line.split()[1]) for lines in rollups for line in lines if line.startswith("Pss:")) / 1024
 

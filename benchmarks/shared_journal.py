@@ -1,4 +1,4 @@
-"""What a journal in PostgreSQL costs: bytes, lessons a second, the start of a new node.
+"""Measures a journal in PostgreSQL: bytes, lessons per second, and the start of a new node.
 
     export PRIORY_CORPORA=~/.cache/priory-corpora
     python benchmarks/shared_journal.py [--learned 21000] [--bits 22] [--writers 1 2 4]
@@ -19,11 +19,11 @@ from pathlib import Path
 from constants import applied, keep, processor_s, samples, show, show_times
 from mail import Mail, trec07p
 from priory.features import VERSION, Spec
-from priory.filter import Filter
-from priory.journal import Store
-from priory.journal.store import prepare_store
-from priory.options import Options
-from priory.reading import Prepared, prepare
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.filter.prepare import Prepared, prepare
+from priory.journal import StoreAddress
+from priory.journal.shared.store import prepare_store
 from report import ROOT
 
 sys.path.append(str(ROOT / "tests"))
@@ -35,7 +35,7 @@ SINGLE = 1_000  #: lessons of each number of writers
 
 @dataclass(frozen=True)
 class Shared:
-    """A journal that several nodes share, and where their homes are."""
+    """A journal that several nodes share, and the nodes' homes."""
 
     url: str
     homes: Path
@@ -48,9 +48,9 @@ def lessons(mail: Mail, spec: Spec) -> list[tuple[Prepared, str, str]]:
 
 
 def teach(url: str, home: str, mail: Mail, spec: Spec, begins: float) -> tuple[list[float], float]:
-    """Teach messages one by one from a moment on; return the seconds of each, and the processor time of all."""
+    """Teach messages one by one from a given time on; return the seconds of each, and the processor time of all."""
     taught = lessons(mail, spec)
-    with Filter.open(home, Options(store=Store(url, home))) as filter_:
+    with Filter.open(home, Options(store=StoreAddress(url, home))) as filter_:
         filter_.stats()
         time.sleep(max(0.0, begins - time.time()))
         seconds, before = [], time.process_time()
@@ -62,7 +62,7 @@ def teach(url: str, home: str, mail: Mail, spec: Spec, begins: float) -> tuple[l
 
 
 def at_once(server: Postgres, shared: Shared, mail: Mail, writers: int) -> list[float]:
-    """Let so many processes teach at once; show what it takes, and return the seconds of each lesson."""
+    """Teach with several processes at once; print the figures and return the seconds of each lesson."""
     each, begins, before = len(mail) // writers, time.time() + 10, processor_s(server._process.pid)
     parts = [mail[i * each : (i + 1) * each] for i in range(writers)]
     shares = [(shared.url, str(shared.homes / f"node-{i}"), part, shared.spec, begins) for i, part in enumerate(parts)]
@@ -78,7 +78,7 @@ def at_once(server: Postgres, shared: Shared, mail: Mail, writers: int) -> list[
 
 
 def sizes(server: Postgres, database: str) -> dict[str, int]:
-    """Return what each table takes, with its indexes and what is stored apart from its rows."""
+    """Return the size of each table with its indexes and out-of-line storage."""
     server.run("VACUUM ANALYZE", database)
     rows = server.run(
         "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
@@ -92,7 +92,7 @@ def first_verdict(shared: Shared, mail: Mail) -> float:
     """Return the seconds until a new node has its first verdict."""
     [(read, _, _)] = lessons(mail[:1], shared.spec)
     start = time.perf_counter()
-    with Filter.open(shared.homes / "new", Options(store=Store(shared.url, "new"))) as filter_:
+    with Filter.open(shared.homes / "new", Options(store=StoreAddress(shared.url, "new"))) as filter_:
         filter_.check(read)
     return time.perf_counter() - start
 
@@ -106,7 +106,7 @@ def main() -> None:
     n, mail = arguments.learned, trec07p()
     with postgres(SETTINGS) as server, server.database() as database, tempfile.TemporaryDirectory() as folder:
         shared = Shared(server.url(database), Path(folder), Spec(bits=arguments.bits))
-        first = Store(shared.url, "first")
+        first = StoreAddress(shared.url, "first")
         prepare_store(first, VERSION, arguments.bits)
         taught = lessons(mail[:n], shared.spec)
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""One message, as a delivery agent has it checked: a new process each time, alone or asking one that runs already."""
+"""Measures one message as a delivery agent checks it: a new process each time, alone or as a client of a daemon."""
 
 import contextlib
 import sys
@@ -21,7 +21,7 @@ Check = Callable[[], Run]
 
 
 class Setting(NamedTuple):
-    """What a filter is taught and asked, where it may keep things, and what runs until the end."""
+    """The mail that a filter learns and checks, its folder, and the programs that run until the end."""
 
     mail: Mail
     message: Path
@@ -77,7 +77,7 @@ def _spamd(setting: Setting) -> Check:
     return _spamc(setting)
 
 
-#: How each row is made ready, and the programs it needs.
+#: The preparation of each row, and the programs it needs.
 ROWS: dict[str, tuple[Callable[[Setting], Check], set[str]]] = {
     "python -c pass": (_start, set()),
     ALONE: (_priory, set()),
@@ -90,7 +90,7 @@ ROWS: dict[str, tuple[Callable[[Setting], Check], set[str]]] = {
 
 
 def median_message(mail: Mail, path: Path) -> Path:
-    """Write the message of median size to a file of its own, without the envelope that makes a mailbox of it."""
+    """Write the message of median size to a file, without an mbox envelope line."""
     raws = sorted(((mail.folder / name).read_bytes() for name in mail.names()), key=len)
     raw = raws[len(raws) // 2]
     path.write_bytes(raw.partition(b"\n")[2] if raw.startswith(b"From ") else raw)
@@ -98,7 +98,7 @@ def median_message(mail: Mail, path: Path) -> Path:
 
 
 def times_the_time_of(runs: Sequence[Mapping[str, Run]], name: str) -> dict[str, Spread]:
-    """Return how many times as long a row takes as each way of Priory that was measured, within each round."""
+    """Return the ratio of a row's time to that of each measured way of Priory, within each round."""
     own = [each[name].seconds for each in runs]
     return {ours: ratios([each[ours].seconds for each in runs], own) for ours in (ALONE, SERVED) if ours in runs[0]}
 

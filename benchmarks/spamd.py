@@ -14,7 +14,7 @@ from rounds import FailedError, run
 
 
 def teach(mail: Mail, home: Path) -> None:
-    """Teach it, and name the store in its rules, as not all of its programs have an option for that."""
+    """Teach SpamAssassin, and set the store in its rules, because not all of its programs have an option for it."""
     SpamAssassin(every=1).learn(mail, home)
     with (home / "rules" / "bayes.cf").open("a") as rules:
         rules.write(f"bayes_path {home}/store/bayes\n")
@@ -22,9 +22,9 @@ def teach(mail: Mail, home: Path) -> None:
 
 @contextlib.contextmanager
 def serving(home: Path, message: Path, children: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run it with what it was taught, listening on the socket in its home, from when its Bayes has seen a message."""
+    """Run spamd on the socket in its home; enter the block once its Bayes has checked a message."""
     options = [*SpamAssassin.rules_only(home), "--nouser-config", "--allow-tell", "--max-children", str(children)]
-    if os.geteuid() == 0:  # spamd refuses to check mail as root, so what it reads and writes is given away
+    if os.geteuid() == 0:  # spamd refuses to check mail as root, so its files get another owner
         options += ["--username", "nobody"]
         home.parent.chmod(0o711)
         for path in (home, *home.rglob("*")):
@@ -38,5 +38,5 @@ def serving(home: Path, message: Path, children: int) -> Iterator[subprocess.Pop
 
 
 def spamc(socket: Path) -> list[str]:
-    """Return how spamc asks who listens on a socket, and fails if nobody does."""
+    """Return the spamc command for a socket, which fails if no daemon listens."""
     return ["spamc", "-U", str(socket), "-x"]

@@ -1,10 +1,10 @@
-"""Where the time of a message goes: instructions and seconds of every stage, and the least that any filter could take.
+"""Measures where the time of a message goes: instructions and seconds of every stage, and a lower bound.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/bench.py stages
 
-A stage is a public function, given what the stages before it made. Its instructions are the difference of two runs
-that prepare the same and do it for n and for 2n messages; its seconds are the least of several turns. What has no
-function of its own is the difference of two that have. Inside the compiled stages, callgrind tells the functions apart.
+A stage is a public function, with the results of the earlier stages as its input. Its instructions are the difference
+of two runs with the same set-up, for n and for 2n messages; its seconds are the least of several turns. A stage without
+a function of its own is the difference of two others. callgrind separates the functions inside the compiled stages.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from report import Table
 LEARNED = 200
 GROUP = 100  #: lessons made durable together
 STAGES = ("read", "parse", "extract", "prepare", "score", "check", "learn")
-#: What is shown, and the stages that are added and taken away for it.
+#: The rows of the table, with the stages that are added and subtracted for each.
 SHOWN = {
     "read the file": ("read",),
     "parse": ("parse",),
@@ -44,7 +44,7 @@ SHOWN = {
     "learn: score, journal, counts (after features)": ("learn",),
     "all of learn, from the file": ("read", "prepare", "learn"),
 }
-#: A line of callgrind_annotate for a function that Cython made: its count, its name and the module it was built into.
+#: A line of callgrind_annotate for a Cython function: its count, its name and its module.
 _FUNCTION = re.compile(
     r"^\s*([\d,]+) \([ \d.]+%\)\s+\S*?:(?:__pyx_fuse_\d+)?__pyx_(?:pw|f)_(\w+)\S*"
     r" \[\S*?/(priory/\S*?)\.\S*\]",
@@ -53,10 +53,10 @@ _FUNCTION = re.compile(
 
 
 def stage(name: str, index: Path, home: str, n: int) -> tuple[Callable[[Any], object], Iterable[Any]]:
-    """Return what the stage does, and n inputs of it."""
+    """Return the function of the stage, and n inputs for it."""
     from priory.corpus import read_index
     from priory.features import extract
-    from priory.filter import Filter
+    from priory.filter.filter import Filter
     from priory.message import parse
 
     corpus = read_index(index)
@@ -81,24 +81,24 @@ def stage(name: str, index: Path, home: str, n: int) -> tuple[Callable[[Any], ob
 
 
 def _nothing_more(_: object) -> None:
-    """Where the work is to get the input."""
+    """Do nothing: getting the input is the work of the stage."""
 
 
 def _scoring(filter_: Any) -> Callable[[Any], object]:
-    from priory.scoring import calibrations, scores
+    from priory.filter.scoring import calibrations, scores
 
     lines, model = calibrations(filter_.counts), filter_.options.model
     return lambda read: scores(read.features, filter_.counts, model, lines)
 
 
 def _learning(filter_: Any, lessons: list[Any]) -> Iterable[Any]:
-    """Yield as learning comes along, so that what is not asked for is not learned."""
+    """Learn lazily: yield after each lesson, so that only requested lessons are learned."""
     for group in filter_.learn_many(lessons, group=GROUP):
         yield from group
 
 
 def work(name: str, index: Path, home: str, n_all: int, n_done: int) -> None:
-    """Prepare the stage for all, and do it for some."""
+    """Prepare the stage for all inputs, and run it for some."""
     do, inputs = stage(name, index, home, n_all)
     for each in islice(inputs, n_done):
         do(each)
@@ -115,9 +115,9 @@ def seconds(name: str, index: Path, home: str, n: int) -> float:
 
 
 def floor(index: Path, home: str, n: int) -> dict[str, float]:
-    """Return the seconds per message of touching every byte once, and of fetching every bucket once, from memory."""
+    """Return the seconds per message of reading every byte once, and of fetching every bucket once."""
     from priory.corpus import read_index
-    from priory.filter import Filter
+    from priory.filter.filter import Filter
 
     raws = [m.raw for m in islice(read_index(index), n)]
     data = np.frombuffer(b"".join(raws).ljust(8 * (sum(map(len, raws)) // 8 + 1), b"\0"), np.uint64)
@@ -144,9 +144,9 @@ def _least(act: Callable[[], object], turns: int = 7) -> float:
 
 
 def functions(index: Path, folder: Path, n: int) -> list[tuple[str, int]]:
-    """Return the compiled functions of Priory that checking spends most in, with their instructions per message.
+    """Return the most expensive compiled functions of checking, with their instructions per message.
 
-    A function's count has those that it calls in it.
+    A function's count includes the functions that it calls.
     """
     if not shutil.which(VALGRIND):
         raise CountingError(MISSING)
@@ -176,7 +176,7 @@ def _inclusive(name: str, index: Path, folder: Path, n_all: int, n_done: int) ->
 
 
 def demangled(name: str, module: str) -> str:
-    """Return the name that a function has in its source, from the class on.
+    """Return the source name of a function, from its class on.
 
     >>> demangled("6priory_8features_7hashing_6Tokens_1__init__", "priory/features/hashing")
     'Tokens.__init__'
@@ -205,12 +205,12 @@ def _timed(name: str, index: Path, folder: Path, n: int) -> float:
 
 
 def sampled(folder: Path) -> Path:
-    """Write the index of the messages that are measured: every fifteenth."""
+    """Write the index of the measured messages: every fifteenth."""
     return trec07p()[::15].write_index(folder / "stages.index")
 
 
 def measured(folder: Path, quick: bool) -> tuple[Table, dict[str, object]]:
-    """Return the stages, and how far they are from the least that is possible."""
+    """Return the stages, and their ratio to the lower bound."""
     n, turns = (GROUP, 1) if quick else (2 * GROUP, 3)
     index = sampled(folder)
     runs = instructions_of_each([_command(name, index, folder, 2 * n, k) for name in STAGES for k in (n, 2 * n)])
@@ -232,7 +232,7 @@ def measured(folder: Path, quick: bool) -> tuple[Table, dict[str, object]]:
 
 
 def functions_in_check(folder: Path, quick: bool) -> tuple[Table, dict[str, int]]:
-    """Return what the compiled functions take of a check."""
+    """Return the share of each compiled function in a check."""
     inside = functions(sampled(folder), folder, GROUP // 2 if quick else GROUP)
     rows = [[f"`{name}`", f"{count:,}"] for name, count in inside]
     return Table("functions", "Compiled functions in check, with what they call", ["", "instructions"], rows), dict(

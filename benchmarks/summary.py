@@ -1,4 +1,4 @@
-"""The figures that the README shows, drawn from all parts of a run."""
+"""The table of figures in the README, from all parts of a run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from report import Table
 
 NEEDED = ("learn", "check", "one", "lesson", "growth", "open")
 PEERS = ("bogofilter-bdb", "SpamAssassin Bayes")
-#: The peers' rows of one message, beside those of Priory with and without a process that runs.
+#: The peers' rows of one message, to compare with Priory without and with a running daemon.
 SINGLE_PEERS = {
     single.ALONE: ("bogofilter-bdb", "spamassassin, Bayes only"),
     single.SERVED: ("bogofilter-bdb", "spamc, spamd running, Bayes only"),
@@ -17,7 +17,7 @@ SINGLE_PEERS = {
 
 
 def summary(figures: Mapping[str, Any]) -> Table | None:
-    """Return the overview, or None where a part of it was not run or a peer was missing."""
+    """Return the table, or None if a part was not run or a peer was missing."""
     if any(part not in figures for part in NEEDED) or any(peer not in figures["check"] for peer in PEERS):
         return None
     rows = [_bulk(figures, act, name) for act in ("check", "learn") for name in _ours(figures[act])]
@@ -64,7 +64,7 @@ def _one(figures: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _times(ratio: float) -> str:
-    """Write a ratio with as many digits as it has on a machine that does other things, too.
+    """Write a ratio with its reliable digits.
 
     >>> _times(2.546), _times(37.29)
     ('2.55', '37')

@@ -1,4 +1,4 @@
-"""How large must the table of counts be? Accuracy, collisions, memory and time by the number of buckets.
+"""Measures accuracy, collisions, memory and time by the number of buckets of the table of counts.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/table_sizes.py [--bits 18 22 26] [--quick]
 
@@ -6,8 +6,8 @@ Replays the same mail with tables of several sizes: score a message, then learn 
 first bits of a hash, so all sizes are folded from the features drawn once with the most buckets there can be, and the
 features told apart there stand for the true ones: about one in a hundred of them is lost to collisions there, too.
 
-A second table says how many distinct features so many lessons have, and how fast that grows (Heaps' law: K · n^b), from
-which `scaling.py` works out the table for more lessons than there are here.
+A second table shows the number of distinct features by lessons, and how fast it grows (Heaps' law: K · n^b), from
+which `plan.py` computes the table for more lessons.
 """
 
 import argparse
@@ -27,15 +27,15 @@ from mail import corpus
 from priory.bayes import Counts
 from priory.corpus import read_index
 from priory.decision import Costs
-from priory.features import MOST_BITS, Features, Spec, packed
+from priory.features import MOST_BITS, Features, Spec, pack_features
 from priory.features.vectorizer import columns
-from priory.filter import Filter
+from priory.filter.filter import Filter
+from priory.filter.options import Options
 from priory.journal.snapshot import save_snapshot
-from priory.lab.example import Example, examples
-from priory.lab.learner import FilterLearner
+from priory.lab.evaluation.replay import replay
+from priory.lab.examples import Example, examples
 from priory.lab.measures import Summary, summary
-from priory.lab.replay import replay
-from priory.options import Options
+from priory.lab.models.learner import FilterLearner
 from progress import progressed
 from report import Table
 
@@ -60,7 +60,7 @@ EVERY = 10  #: the packed size is that of every n-th message
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The distinct features of some mail: what each is, how many messages have it, and which had it first."""
+    """The distinct features of some mail, with their numbers of messages and first occurrences."""
 
     features: NDArray[np.int64]  #: kind · 2^28 + bucket
     n_messages: NDArray[np.int64]
@@ -68,7 +68,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, mail: Sequence[Example]) -> "Vocabulary":
-        """Look through mail whose features have the most buckets there can be."""
+        """Collect the distinct features of mail that was read with the largest table."""
         each = [columns(message.message.features, MOST_BITS) for message in mail]
         ends = np.cumsum([len(some) for some in each])
         features, first, n = np.unique(np.concatenate(each), return_index=True, return_counts=True)
@@ -87,13 +87,13 @@ class Vocabulary:
 class Load:
     """How full a table is: shares from 0 to 1."""
 
-    used: float  #: buckets with anything in them: what a feature never seen before is taken for something by
-    shared: float  #: distinct features that have a bucket with another
+    used: float  #: share of used buckets: the probability that an unknown feature falls into one
+    shared: float  #: share of distinct features that share a bucket
     shared_in_mail: float  #: the same, each counted as often as messages have it
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, bits: int) -> "Load":
-        """Look at what mail leaves in a table."""
+        """Measure the load that mail puts on a table."""
         buckets = vocabulary.buckets(bits)
         n = np.bincount(buckets, minlength=1 << bits)
         is_shared = n[buckets] > 1
@@ -102,7 +102,7 @@ class Load:
 
 
 def folded(features: Features, bits: int) -> Features:
-    """Return features with the most buckets as they are with 2^bits.
+    """Return features of the largest table as they are with 2^bits buckets.
 
     >>> two = Features(array("I", [0, 3 << 26]), array("q", [0, 2]))
     >>> folded(two, 2).buckets.tolist(), folded(two, 1).buckets.tolist()
@@ -115,26 +115,26 @@ def folded(features: Features, bits: int) -> Features:
 
 
 def read(index: str, n: int | None) -> list[Example]:
-    """Read the first messages of a corpus, with the most buckets, and without their bytes."""
+    """Read the first messages of a corpus with the largest table, and without their bytes."""
     mail = examples(read_index(corpus(index)), Spec(bits=MOST_BITS))
     return [replace(each, raw=None) for each in islice(mail, n)]
 
 
 def with_table(mail: Sequence[Example], bits: int) -> Iterator[Example]:
-    """Yield mail as a filter with 2^bits buckets reads it."""
+    """Yield mail with the features of a filter with 2^bits buckets."""
     for each in mail:
         yield replace(each, message=each.message._replace(features=folded(each.message.features, bits)))
 
 
 def replayed(mail: Sequence[Example], options: Options) -> Summary:
-    """Replay mail with a table of the size that the options name."""
+    """Replay mail with a table of the size in the options."""
     learners = {"filter": partial(FilterLearner, options)}
     [run] = replay(with_table(mail, options.spec.bits), learners, options.labels)
     return summary(run.predictions, Costs())
 
 
 def micros(mail: Sequence[Example], options: Options) -> tuple[float, float, float]:
-    """Return what a check and a lesson take of the processor, in µs, features at hand, and a snapshot in seconds."""
+    """Return the processor time of a check and a lesson without features, in µs, and of a snapshot in seconds."""
     taught = list(with_table(mail[:-CHECKED], options.spec.bits))
     unseen = [each.message for each in with_table(mail[-CHECKED:], options.spec.bits)]
     with tempfile.TemporaryDirectory() as home, Filter.open(home, options) as filter_:
@@ -144,7 +144,7 @@ def micros(mail: Sequence[Example], options: Options) -> tuple[float, float, flo
         learning = (time.process_time() - start) / len(taught)
         checking = min(_checking(filter_, unseen) for _ in range(TURNS))
         start = time.perf_counter()
-        save_snapshot(Path(home) / "again", filter_.counts, 0, "", options.labels)
+        save_snapshot(Path(home) / "again", filter_.counts, (0, ""), "", options.labels)
         return 1e6 * checking, 1e6 * learning, time.perf_counter() - start
 
 
@@ -156,7 +156,7 @@ def _checking(filter_: Filter, unseen: Sequence[object]) -> float:
 
 
 def growth(vocabulary: Vocabulary, n: int) -> tuple[list[tuple[int, int]], float, float]:
-    """Return the distinct features after ever more lessons, and K and b of Heaps' law through the last of them."""
+    """Return the distinct features by number of lessons, and K and b of Heaps' law through the last points."""
     sizes = [n >> i for i in reversed(range(6))]
     found = [(size, vocabulary.n_after(size)) for size in sizes]
     lessons, distinct = np.log(np.array(found[2:], float)).T
@@ -165,7 +165,7 @@ def growth(vocabulary: Vocabulary, n: int) -> tuple[list[tuple[int, int]], float
 
 
 def tables(name: str, mail: Sequence[Example], sizes: Sequence[int]) -> Iterator[Table]:
-    """Yield what the sizes come to on some mail."""
+    """Yield the results of all sizes on some mail."""
     vocabulary = Vocabulary.of(mail)
     progressed(f"{name}: {len(mail):,} messages, {len(vocabulary.features):,} distinct features")
     rows = []
@@ -173,7 +173,7 @@ def tables(name: str, mail: Sequence[Example], sizes: Sequence[int]) -> Iterator
         options = Options(spec=Spec(bits=bits))
         load, figures = Load.of(vocabulary, bits), replayed(mail, options).figures
         checking, learning, writing = micros(mail, options)
-        lesson = np.mean([len(packed(each.message.features, bits)) for each in with_table(mail[::EVERY], bits)])
+        lesson = np.mean([len(pack_features(each.message.features, bits)) for each in with_table(mail[::EVERY], bits)])
         row = [f"2^{bits}", f"{Counts.size_bytes(bits, 2) / 1e6:,.0f}", f"{lesson:,.0f}"]
         row += [f"{len(vocabulary.features) / 2**bits:.2g}"]
         row += [f"{100 * share:.1f}" for share in (load.used, load.shared, load.shared_in_mail)]

@@ -25,7 +25,7 @@ LABELS = {
     "spectrometer": "LRS-class",
     "wine": "class",
 }
-#: Columns that only name the row; they are left out, for nothing can be learned from them.
+#: Columns that only name the row; they are left out.
 NAMES = {
     "bridges.version1": "IDENTIF",
     "bridges.version2": "IDENTIF",
@@ -63,7 +63,7 @@ class Table:
         return [len(kind.categories) if isinstance(kind, pd.CategoricalDtype) else 0 for kind in self.X.dtypes]
 
     def codes(self) -> NDArray[np.float64]:
-        """Return X as one array of numbers: a nominal value is its place in the file's list; what is missing is NaN."""
+        """Return X as one array: a nominal value is its index in the file's list, a missing value is NaN."""
         columns = [
             column.cat.codes.where(column.notna()) if is_nominal else column
             for is_nominal, (_, column) in zip(self.nominal, self.X.items(), strict=True)
@@ -72,7 +72,7 @@ class Table:
 
 
 def names(corpora: Path) -> list[str]:
-    """Return the names of the tables that are there."""
+    """Return the names of the available tables."""
     return sorted(path.name.removesuffix(".arff") for path in _folder(corpora).glob("*.arff"))
 
 
@@ -94,7 +94,7 @@ def load(corpora: Path, name: str) -> Table:
 
 
 def parse(lines: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], list[list[str]]]:
-    """Return the columns, each with its allowed values (none for numbers), and the rows as they are written.
+    """Return the columns, each with its allowed values (none for numbers), and the rows as text.
 
     >>> kinds, rows = parse(["@attribute words real", "@attribute 'is spam' {no, yes}", "@data", "7, 'yes'", "?,no"])
     >>> kinds
@@ -122,7 +122,7 @@ def _folder(corpora: Path) -> Path:
 
 
 def _values(line: str) -> list[str]:
-    """The values between commas, without their blanks and quotes."""
+    """Split values at commas, and remove blanks and quotes."""
     (values,) = csv.reader([line], quotechar="'", skipinitialspace=True)
     return [value.strip() for value in values]
 

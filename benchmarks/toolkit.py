@@ -40,7 +40,7 @@ Prepared = Callable[[], tuple[Callable[[], Any], Any]]  #: returns what is to be
 
 @dataclass(frozen=True)
 class Case:
-    """One cell of the table: what is done, by us and by a peer, each to a new model."""
+    """One cell of the table: an act, by Priory and by a peer, each with a new model."""
 
     name: str
     act: str
@@ -51,7 +51,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured in one cell."""
+    """The measurements of one cell."""
 
     name: str
     act: str
@@ -66,7 +66,7 @@ class Result:
 
 
 class ByHand:
-    """What a user of scikit-learn does with mixed columns: two models, and their joint probabilities added."""
+    """Mixed columns with scikit-learn: two models whose log probabilities are added."""
 
     def __init__(self, n_real: int) -> None:
         self.n_real = n_real
@@ -78,7 +78,7 @@ class ByHand:
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """Add what both say, and count the prior once."""
+        """Add the log probabilities of both, and count the prior once."""
         real = self.real.predict_joint_log_proba(X[:, : self.n_real])
         joint = real + self.codes.predict_joint_log_proba(X[:, self.n_real :].astype(int)) - self.codes.class_log_prior_
         joint -= joint.max(axis=1, keepdims=True)
@@ -137,7 +137,7 @@ def _predict(model: Callable[[], Any], X: Any, y: Any) -> Prepared:
 
 
 def row_cases() -> Iterator[Case]:
-    """Fifty single rows at 2^20 features, in a stream that has had a thousand: learn one; learn one and predict it."""
+    """Yield cases of fifty single rows with 2^20 features, after a thousand rows: learn; learn and predict."""
     rng = np.random.default_rng(1)
     words = csr_matrix((np.ones(100_000), rng.integers(0, HASHED, 100_000), np.arange(0, 100_001, 100)), (1000, HASHED))
     words.sum_duplicates()
@@ -188,7 +188,7 @@ def _river_stream(model: Callable[[], Any], rows: list[dict[str, Any]], n: int, 
 
 
 def gaussian_stream() -> Iterator[Case]:
-    """Rows of 20 real numbers, one by one, as river takes them."""
+    """Yield rows of 20 real numbers, one by one, as river needs them."""
     if rivers is None:
         return
     X = np.random.default_rng(2).normal(size=(200, 20))

@@ -1,15 +1,15 @@
-"""Personal models: whether they help, whom one person can mislead, and what ten thousand users cost.
+"""Measures personal counts: whether they help, how far one user can mislead others, and the cost of 10,000 users.
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/users.py recipients|preferences|poison|many [--json FILE]
 
-recipients   trec07p in its order, each message for its recipient, who teaches it at once
+recipients   trec07p in order; the recipient of each message teaches it immediately
 preferences  real mail, drawn preferences: every list and newsletter of trec07p goes to some of a hundred users, who
              want it or not, as drawn; all other mail goes to one of them with its true label
 poison       one of a hundred users teaches thousands of wrong lessons
 many         10,000 users × 100 lessons about drawn mail on which they disagree
 
 The verdict for everyone and that for the user come from the same filter, just before it may be taught the message. A
-second filter is taught the same under no name: it knows no users, and nobody's lessons are bounded.
+second filter learns the same lessons without user names, so it has no personal counts and no limits per user.
 """
 
 import argparse
@@ -33,9 +33,9 @@ from sklearn.metrics import roc_auc_score
 from mail import trec07p
 from priory.demo import draw
 from priory.features import Features, Spec
-from priory.filter import Filter
-from priory.options import Options
-from priory.reading import Prepared, prepare
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.filter.prepare import Prepared, prepare
 
 SPEC = Spec()
 USERS = 100
@@ -44,7 +44,7 @@ LEAST = 30  #: messages that a list has, to be one
 
 
 class Event(NamedTuple):
-    """A message arrives for somebody, for whom it has this label."""
+    """A message that arrives for a user, and its label for that user."""
 
     message: int
     user: str
@@ -73,19 +73,19 @@ def read() -> tuple[list[Prepared], list[str], list[bytes]]:
 
 
 def field(head: bytes, name: bytes) -> str:
-    """Return the value of a header, unfolded; nothing if there is none."""
+    """Return the unfolded value of a header, or an empty string."""
     found = re.search(rb"(?im)^(?:%s):((?:.*\n)(?:[ \t].*\n)*)" % name, head)
     return " ".join(found.group(1).decode("latin-1").split()) if found else ""
 
 
 def recipients(labels: list[str], heads: list[bytes]) -> list[Event]:
-    """Each message for the one it was sent to."""
+    """Return each message with its recipient as the user."""
     users = (parseaddr(field(head, rb"x-original-to|delivered-to|to"))[1].lower() for head in heads)
     return [Event(i, user, label) for i, (user, label) in enumerate(zip(users, labels, strict=True)) if user]
 
 
 def bulk_of(label: str, head: bytes) -> str:
-    """Return the list or the sender of mail that goes to many; nothing for spam and for letters."""
+    """Return the list or sender of bulk mail; an empty string for spam and personal mail."""
     if label == "spam":
         return ""
     named = re.search(r"<([^>]+)>", field(head, b"list-id")) or re.search(r"mailto:([^>?]+)", field(head, b"list-post"))
@@ -97,7 +97,7 @@ def bulk_of(label: str, head: bytes) -> str:
 
 
 def preferences(labels: list[str], heads: list[bytes], wanted: float) -> list[Event]:
-    """Every list to some users, each of whom wants it with this probability."""
+    """Send every list to some users, each of whom wants it with this probability."""
     random = np.random.default_rng(1)
     groups = list(map(bulk_of, labels, heads))
     lists = {name for name, n in Counter(groups).items() if name and n >= LEAST}
@@ -131,13 +131,13 @@ def replayed(messages: list[Prepared], events: list[Event], taught: float) -> Sa
 
 @contextmanager
 def opened() -> Iterator[Filter]:
-    """Open a filter that is gone afterwards."""
+    """Open a temporary filter."""
     with TemporaryDirectory(dir="/dev/shm") as home, Filter.open(home) as filter_:
         yield filter_
 
 
 def figures(log_odds: NDArray[np.float64], is_spam: NDArray[np.bool_]) -> dict[str, float]:
-    """Errors in percent, the mean logarithmic loss, and 1-ROCA in percent."""
+    """Return errors in percent, the mean log loss, and 1-ROCA in percent."""
     return {
         "errors %": 100 * float(((log_odds > 0) != is_spam).mean()),
         "log loss": float(np.logaddexp(0, np.where(is_spam, -log_odds, log_odds)).mean()),
@@ -146,7 +146,7 @@ def figures(log_odds: NDArray[np.float64], is_spam: NDArray[np.bool_]) -> dict[s
 
 
 def compared(events: list[Event], said: Said) -> dict[str, dict[str, dict[str, float]]]:
-    """The figures of all three, for mail of lists and for the rest."""
+    """Return the figures of all three, for list mail and for other mail."""
     is_spam, is_bulk = (np.array([each[i] for each in events]) for i in (2, 3))
     is_spam = is_spam == "spam"
     parts = {"bulk": is_bulk, "rest": ~is_bulk} if is_bulk.any() else {"all": ~is_bulk}
@@ -157,7 +157,7 @@ def compared(events: list[Event], said: Said) -> dict[str, dict[str, dict[str, f
 
 
 def poison() -> dict[str, Any]:
-    """The verdicts of ninety-nine users after one has taught ever more wrong lessons; the bound, and without it."""
+    """Measure the verdicts of 99 users while one teaches more and more wrong lessons, with the limit and without."""
     messages, labels, _ = read()
     n = 5_000
     order = np.random.default_rng(3).permutation(len(messages)).tolist()
@@ -180,7 +180,7 @@ def poison() -> dict[str, Any]:
 
 
 def drawn(n: int) -> list[tuple[Prepared, str, bool]]:
-    """Return drawn messages, where each came from, and whether it is spam."""
+    """Return drawn messages with their senders and labels."""
     return [
         (Prepared(read.digest, read.sender, Features(read.features.buckets, read.features.offsets)), read.sender, spam)
         for seed in range(-(-n // 1000))
@@ -189,7 +189,7 @@ def drawn(n: int) -> list[tuple[Prepared, str, bool]]:
 
 
 def lessons_of(user: int, pool: list[tuple[Prepared, str, bool]], n: int) -> Iterator[tuple[Prepared, str, str]]:
-    """Lessons of a user, who wants the mail of a sender or not, as drawn."""
+    """Return lessons of a user, who wants the mail of each sender or not, at random."""
     random = np.random.default_rng(user)
     for i in random.choice(len(pool), n, replace=False).tolist():
         message, sender, _ = pool[i]
@@ -198,13 +198,13 @@ def lessons_of(user: int, pool: list[tuple[Prepared, str, bool]], n: int) -> Ite
 
 
 def resident_mb() -> float:
-    """The memory that this process has."""
+    """Return the resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def many(users: int, each: int, bits: int) -> dict[str, Any]:
-    """What so many users with so many lessons each take."""
+    """Measure many users with many lessons each."""
     pool = drawn(20_000)
     found: dict[str, Any] = {"users": users, "lessons each": each, "rows for persons": 1 << bits}
     with TemporaryDirectory() as home:
@@ -228,7 +228,7 @@ def many(users: int, each: int, bits: int) -> dict[str, Any]:
 
 
 def timed(filter_: Filter, users: int) -> dict[str, float]:
-    """How long a check takes from bytes, for nobody and for users, in turns."""
+    """Return the time of a check from bytes, without a user and for users, in turns."""
     raws = [each.raw for each in draw(1000, seed=10**6)]
     seconds: dict[str, list[float]] = {"nobody": [], "user": []}
     for turn in range(11):
@@ -246,7 +246,7 @@ def timed(filter_: Filter, users: int) -> dict[str, float]:
 
 
 def agreement(filter_: Filter, pool: list[tuple[Prepared, str, bool]], users: int, each: int) -> dict[str, float]:
-    """How often verdicts agree with what users want of mail that they have not taught."""
+    """Return how often verdicts agree with the users' wishes about mail that they have not taught."""
     right: dict[str, list[bool]] = {"nobody": [], "user": []}
     for user in range(0, users, max(users // 200, 1)):
         taught = {lesson[0].digest for lesson in lessons_of(user, pool, each)}
@@ -258,7 +258,7 @@ def agreement(filter_: Filter, pool: list[tuple[Prepared, str, bool]], users: in
 
 
 def told(found: dict[str, Any], indent: str = "") -> Iterable[str]:
-    """Yield the figures, a line each."""
+    """Yield the figures, one per line."""
     for name, value in found.items():
         if isinstance(value, dict):
             yield f"{indent}{name}"
@@ -272,7 +272,7 @@ def main() -> None:
     parser.add_argument("what", choices=["recipients", "preferences", "poison", "many"])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--taught", type=float, default=None, help="the share of messages that are taught")
-    parser.add_argument("--wanted", type=float, default=0.5, help="how probable it is that somebody wants a list")
+    parser.add_argument("--wanted", type=float, default=0.5, help="probability that a user wants a list")
     parser.add_argument("--users", type=int, default=10_000)
     parser.add_argument("--each", type=int, default=100)
     parser.add_argument("--bits", type=int, default=24)

@@ -17,10 +17,10 @@ from typing import Final
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from priory.demo import Drawn, draw
-from priory.filter import Filter
-from priory.server.counted import CHECK_TIMES
-from priory.server.history import History
-from priory.server.scoreboard import Key
+from priory.filter.filter import Filter
+from priory.server.metrics.history import History
+from priory.server.metrics.names import CHECK_TIMES
+from priory.server.metrics.scoreboard import Key
 from priory.server.tokens import issue_entry
 
 PICTURES: Final = Path(__file__).with_name("pictures")
@@ -31,7 +31,7 @@ PRIORY: Final = str(Path(sys.executable).with_name("priory"))
 
 
 def taught(home: Path, mail: list[Drawn]) -> None:
-    """Teach some mail as people would, one or two of them by mistake."""
+    """Teach some mail as people would, with one or two mistakes."""
     with Filter.open(home) as filter_:
         for i, drawn in enumerate(mail):
             is_slip = i in {150, 311}
@@ -40,7 +40,7 @@ def taught(home: Path, mail: list[Drawn]) -> None:
 
 
 def lived_through(home: Path) -> None:
-    """Have an invented day behind it, with more mail by day than at night."""
+    """Write the history of an invented day, with more mail by day than at night."""
     history, chance, now = History(home), Random(4), time.time()  # noqa: S311
     so_far: Counter[Key] = Counter()
     for at in range(int(now) - 24 * 3600, int(now) - 900, 300):
@@ -54,7 +54,7 @@ def lived_through(home: Path) -> None:
 
 
 def checked(home: Path, mail: list[Drawn]) -> None:
-    """Have the daemon check mail."""
+    """Let the daemon check mail."""
     for drawn in mail:
         command = [PRIORY, "filter", "--home", str(home)]
         subprocess.run(command, input=drawn.raw, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
@@ -69,7 +69,7 @@ def entered(browser: Browser, home: Path, size: tuple[int, int], scheme: str) ->
 
 
 def prepared(tab: Page, view: str, message: bytes) -> None:
-    """Bring a view to where there is something to see."""
+    """Prepare a view for its picture."""
     tab.goto(f"http://127.0.0.1:{PORT}/{'' if view == 'check' else view}")
     if view == "check":
         tab.get_by_label("Source of the message").fill(message.decode("utf-8", "replace"))
@@ -80,14 +80,14 @@ def prepared(tab: Page, view: str, message: bytes) -> None:
 
 
 def compared(tab: Page) -> None:
-    """Have the lab compare something."""
+    """Let the lab compare models."""
     tab.goto(f"http://127.0.0.1:{PORT}/lab")
     tab.get_by_role("button", name="Compare").first.click()
     tab.get_by_role("link", name="report", exact=False).first.wait_for(timeout=600_000)
 
 
 def main() -> None:
-    """Take all of them."""
+    """Take all pictures."""
     PICTURES.mkdir(exist_ok=True)
     mail = list(draw(1000, seed=8))
     unseen = next(drawn for drawn in mail[700:] if drawn.label == "spam" and drawn.raw.isascii())
@@ -101,7 +101,7 @@ def main() -> None:
             while not (home / "socket").exists():
                 time.sleep(0.1)
             checked(home, mail[500:550])
-            time.sleep(12)  # what was counted is written down every ten seconds
+            time.sleep(12)  # counters are written every ten seconds
             browser = driver.chromium.launch(
                 executable_path="/usr/bin/chromium", args=["--no-sandbox"] * (os.geteuid() == 0)
             )

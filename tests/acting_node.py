@@ -19,20 +19,20 @@ from typing import IO
 
 from priory.demo import draw
 from priory.features import Spec
-from priory.filter import Filter
-from priory.journal import JournalAwayError, JournalError, Store
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.journal import JournalAwayError, JournalError, StoreAddress
 from priory.message import parse
-from priory.options import Options
 
 BITS = 16  #: of the journal, so that all is quick that goes through all counts
 USERS = ("", "ann", "bob")
 LABELS = ("ham", "spam", None)  #: what can be said of a message; None: its lesson is forgotten
 
 
-def act(filter_: Filter, raw: bytes, user: str, label: str | None) -> str | None:
+def act(filter_: Filter, raw: bytes, user: str, label: str | None) -> str:
     """Say something about a message; return what was acknowledged."""
     if label is None:
-        return filter_.forget(raw, user)
+        return filter_.forget(raw, user).outcome
     return filter_.learn(raw, label, user=user).outcome
 
 
@@ -67,7 +67,7 @@ def say(line: str) -> None:
 
 def main(url: str, home: str, name: str, seed: str, n_messages: str) -> None:
     """Act until told to stop."""
-    options = Options(store=Store(url, name), spec=Spec(bits=BITS))
+    options = Options(store=StoreAddress(url, name), spec=Spec(bits=BITS))
     mail = [drawn.raw for drawn in draw(int(n_messages), seed=7)]
     folder = Path(home)
     with Filter.open(folder, options) as learning, Filter.open(folder, options) as checking:

@@ -12,9 +12,9 @@ import needed
 import real_postgres
 from priory.demo import draw
 from priory.features import VERSION, Spec
-from priory.filter import Filter
-from priory.journal import Store
-from priory.journal.store import prepare_store
+from priory.filter.filter import Filter
+from priory.journal import StoreAddress
+from priory.journal.shared.store import prepare_store
 
 
 @pytest.fixture(scope="session")
@@ -59,16 +59,27 @@ def database(postgres: real_postgres.Postgres, database_name: str) -> str:
 @pytest.fixture
 def journal_database(database: str, database_name: str) -> str:
     """The name of a database with the tables of a journal in which nothing was learned yet."""
-    prepare_store(Store(database), VERSION, Spec().bits)
+    prepare_store(StoreAddress(database), VERSION, Spec().bits)
     return database_name
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out scikit-learn's checks of the array API: here they would only be skipped.
+#: Fixtures that start something large, with the marker of the tests that use them.
+MARKERS = {"postgres": "postgres", "browser": "browser", "two_workers": "cluster", "can_run_dovecot": "mta"}
 
-    They need a variable of the environment; `test_contract.py` runs them in a process that has it.
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures they use, and leave out scikit-learn's checks of the array API.
+
+    Those checks would only be skipped: they need a variable of the environment, and `test_contract.py` runs them in a
+    process that has it.
     """
     items[:] = [item for item in items if "check_array_api" not in item.name]
+    for item in items:
+        if isinstance(item, pytest.Function):
+            for marker in {MARKERS[name] for name in item.fixturenames if name in MARKERS}:
+                item.add_marker(marker)
+            if hasattr(item, "callspec") and item.callspec.params.get("kind") == "postgres":
+                item.add_marker("postgres")
 
 
 @pytest.fixture

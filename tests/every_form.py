@@ -6,8 +6,8 @@ import tarfile
 from pathlib import Path
 
 from priory.demo import draw
-from priory.filter import Filter
-from priory.reading import MOST_BYTES_TOGETHER
+from priory.filter.filter import Filter
+from priory.filter.prepare import MOST_BYTES_TOGETHER
 
 
 def mail_in_every_form(folder: Path) -> Path:

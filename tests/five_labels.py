@@ -8,7 +8,7 @@ from pathlib import Path
 
 from priory.config import parse
 from priory.demo import draw
-from priory.filter import Filter
+from priory.filter.filter import Filter
 
 LABELS = ("ham", "spam", "newsletter", "personal", "phishing")
 CONFIG = """

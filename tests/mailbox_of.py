@@ -15,11 +15,10 @@ from pathlib import Path
 from command import PRIORY
 from priory.config import load
 from priory.features import VERSION
-from priory.imap.options import Account
-from priory.imap.rounds import Rounds
+from priory.imap.account import Account
 from priory.imap.session import Session
-from priory.imap.store import Store
-from priory.imap.watch import Watcher
+from priory.imap.store import SightingStore
+from priory.imap.watch import FolderPasses, Watcher
 from priory.journal import open_file_to_read
 from real_daemon import PATIENCE_S, Daemon
 from real_dovecot import PASSWORD, Dovecot
@@ -47,10 +46,10 @@ class Mailbox:
             watcher.close()
 
     def look_and_be_killed_after_moving(self) -> None:
-        """Look once; be gone before anything is seen of what was moved."""
+        """Look once, and end before the moved messages are seen in Junk."""
         with Session(self.account(), PASSWORD) as session:
-            store = Store(self.home, self.account().name)
-            Rounds(self.account(), self.home, load(self.home / "priory.toml"), store, session).go()
+            store = SightingStore(self.home, self.account().name)
+            FolderPasses(self.account(), self.home, load(self.home / "priory.toml"), store, session).run()
             store.close()
 
     def account(self, **settings: object) -> Account:
@@ -69,7 +68,7 @@ class Mailbox:
 
     @contextmanager
     def watching(self, **settings: object) -> Iterator[Daemon]:
-        """Run `priory imap` until the end of the block, which it must live to see."""
+        """Run `priory imap` until the end of the block, and check that it has not ended before."""
         self.configure(**settings)
         log_path = self.home / "imap.log"
         with log_path.open("ab") as log:
@@ -84,7 +83,7 @@ class Mailbox:
             assert process.wait(PATIENCE_S) == 0, daemon.log
 
     def look_and_be_killed_after(self, n_lines: int) -> bool:
-        """Run `priory imap --once` and kill it when it has logged so much; tell whether it was still at work."""
+        """Run `priory imap --once` and kill it after some lines of its log; tell whether it was still running."""
         command = [PRIORY, "imap", "--once", "--home", str(self.home)]
         with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
             for _ in range(n_lines):
@@ -105,7 +104,7 @@ class Mailbox:
             program.move(subject, source, target)
 
     def count(self, folder: str) -> int:
-        """How many messages a folder has that nobody has marked as deleted."""
+        """The number of messages in a folder that are not marked as deleted."""
         with self.opened(folder) as connection:
             return len(connection.search(None, "UNDELETED")[1][0].split())
 
@@ -135,7 +134,7 @@ class Mailbox:
             yield program.connection
 
     def number_anew(self, folder: str) -> None:
-        """Have the server forget the numbers of a folder, as it may after a restored backup."""
+        """Make the server renumber a folder, as it may after a restored backup."""
         place = self.files if folder == "INBOX" else self.files / f".{folder}"
         before = (place / "dovecot-uidlist").read_text().split()[1]
         for path in place.glob("dovecot*"):
@@ -151,7 +150,7 @@ class Mailbox:
         return [" ".join(flag for flag in flags if flag != "\\Recent") for flags in found]
 
     def learned(self) -> list[tuple[str, str]]:
-        """What was taught here by moving mail: labels and sources, in order."""
+        """The lessons from moved mail: labels and sources, in order."""
         journal = open_file_to_read(self.home / "journal.sqlite", VERSION)
         try:
             return [(lesson.label, lesson.source) for lesson in journal.lessons() if lesson.source]

@@ -1,4 +1,4 @@
-"""How long `POST /v1/check` takes on a warm daemon, beside `Filter.check` and its JSON in this process.
+"""Measures `POST /v1/check` on a warm daemon, beside `Filter.check` and its JSON in this process.
 
 python docs/decisions/api_measured.py [MESSAGES]
 """
@@ -16,15 +16,15 @@ from pathlib import Path
 from statistics import quantiles
 
 from priory.demo import draw
-from priory.filter import Filter
+from priory.filter.filter import Filter
+from priory.filter.verdict import MOST_EVIDENCE
 from priory.server.tokens import issue
-from priory.verdict import MOST_EVIDENCE
 
 TAUGHT = 1000
 
 
 def taken(act: Callable[[bytes], object], mail: list[bytes]) -> str:
-    """Return the least, median and 99th percentile of what an act takes, in ms."""
+    """Return the least, median and 99th percentile of the time of an act, in ms."""
     times = []
     for raw in mail:
         begun = time.perf_counter()
@@ -35,7 +35,7 @@ def taken(act: Callable[[bytes], object], mail: list[bytes]) -> str:
 
 
 def ask(port: int, token: str, raw: bytes) -> bytes:
-    """Return what the daemon answers, from connecting to the last byte."""
+    """Return the daemon's answer, from connecting to the last byte."""
     connection = HTTPConnection("127.0.0.1", port)
     fields = {"Authorization": f"Bearer {token}", "Content-Type": "message/rfc822"}
     connection.request("POST", "/v1/check", raw, fields)
@@ -47,7 +47,7 @@ def ask(port: int, token: str, raw: bytes) -> bytes:
 
 
 def started(home: Path) -> tuple[subprocess.Popen[str], int]:
-    """Start a daemon, and return its port when it is ready."""
+    """Start a daemon; return its port once it is ready."""
     config = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1_000_000\n'
     (home / "priory.toml").write_text(config)
     command = [str(Path(sys.executable).with_name("priory")), "serve", "--home", str(home)]

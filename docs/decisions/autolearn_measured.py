@@ -1,4 +1,4 @@
-"""What autolearning does to a filter that few people teach: the figures of docs/decisions/autolearn.md.
+"""Measures autolearning in a filter that people rarely teach: the figures of docs/decisions/autolearn.md.
 
 python docs/decisions/autolearn_measured.py INDEX [MESSAGES]
 
@@ -16,14 +16,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from priory.autolearn import DAY_S, Autolearn
 from priory.corpus import read_index
-from priory.filter import Filter
-from priory.lab.example import Example, examples
-from priory.lab.fleeting import fleeting_folder
+from priory.filter.autolearn import DAY_S
+from priory.filter.filter import Filter
+from priory.filter.options import Autolearn, Options
+from priory.lab.examples import Example, examples
 from priory.lab.measures import one_minus_roca
+from priory.lab.models.filter_classifier import temp_home
 from priory.lab.predictions import Predictions
-from priory.options import Options
 
 PER_DAY = 830
 LABELS = ("ham", "spam")
@@ -33,19 +33,19 @@ clock = SimpleNamespace(now=0.0)
 
 @dataclass(frozen=True)
 class People:
-    """What people teach."""
+    """The habits of the people who teach."""
 
     first: int = 500  #: messages, all of them
-    share: float = 0.0  #: of the messages that follow
-    corrected: float = 0.0  #: of those that follow and are called what they are not, or unsure
-    flipped: float = 0.0  #: of the first lessons are wrong
+    share: float = 0.0  #: share of the later messages that are taught
+    corrected: float = 0.0  #: share of the later wrong or unsure messages that are taught
+    flipped: float = 0.0  #: share of the first lessons that are wrong
 
 
 def replayed(mail: Sequence[Example], people: People, rules: Autolearn | None) -> str:
-    """Return the row of a table: how good a filter is that people teach so, and that learns by itself by such rules."""
+    """Return a row of the table: the accuracy of a filter with these teachers and these rules of autolearning."""
     random = np.random.default_rng(7)
     probabilities, said, truth, learned, wrong = [], [], [], [0, 0], [0, 0]
-    with fleeting_folder() as home, Filter.open(home, Options(autolearn=rules)) as filter_:
+    with temp_home() as home, Filter.open(home, Options(autolearn=rules)) as filter_:
         filter_.journal.now = lambda: clock.now
         for i, example in enumerate(mail):
             clock.now = i * DAY_S / PER_DAY

@@ -1,8 +1,8 @@
-"""What it costs to count, and to show what was counted: the figures of docs/decisions/serve.md.
+"""Measures the cost of counters and metrics: the figures of docs/decisions/serve.md.
 
 python docs/decisions/counting_measured.py
 
-The least of several rounds is told; the memory is the process's share, with what it shares divided among the sharers.
+Times are the least of several rounds. Memory is proportional: shared pages are divided among the processes.
 """
 
 import subprocess
@@ -13,16 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from priory.demo import draw
-from priory.filter import Filter
-from priory.options import Options
-from priory.server.counted import CHECK_TIMES, CONNECTED, know, scoreboard
-from priory.server.http.metrics import exposition
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.server.http.prometheus import exposition
 from priory.server.http.state import Daemon
-from priory.server.options import Serving
+from priory.server.metrics.names import CHECK_TIMES, CONNECTED, add_labels, scoreboard
+from priory.server.options import ServeOptions
 
 
 def least(n: int, work: Callable[[], object], rounds: int = 9) -> float:
-    """Return the seconds that one run took in the best of some rounds of n."""
+    """Return the seconds of one run in the best of several rounds of n."""
     took = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -33,8 +33,8 @@ def least(n: int, work: Callable[[], object], rounds: int = 9) -> float:
 
 
 def started(folder: str) -> tuple[float, float]:
-    """Return the seconds that the process for HTTP takes to load what it needs, and its share of the memory in MB."""
-    load = "import priory.server.master, time; t = time.perf_counter(); import priory.server.http.process"
+    """Return the seconds in which the HTTP process loads its modules, and its proportional memory in MB."""
+    load = "import priory.server.daemon.master, time; t = time.perf_counter(); import priory.server.http.process"
     told = f"{load}; print(time.perf_counter() - t)"
     seconds = min(float(subprocess.check_output([sys.executable, "-c", told])) for _ in range(5))  # noqa: S603
     home = Path(folder)
@@ -56,11 +56,11 @@ def started(folder: str) -> tuple[float, float]:
 def main() -> None:
     """Measure everything."""
     board = scoreboard()
-    know(board, ["ham", "spam"])
+    add_labels(board, ["ham", "spam"])
     tally = board.tally(board.take())
 
     def count() -> None:
-        """All that is counted about a connection with one CHECK."""
+        """Increment all counters of a connection with one CHECK."""
         tally.add(("connections", "spamd"))
         tally.add(CONNECTED["spamd"])
         tally.add(("requests", "CHECK"))
@@ -75,7 +75,7 @@ def main() -> None:
             for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:500]):
                 pass
             checking = least(200, lambda: filter_.check(mail[-1].raw))
-        daemon = Daemon(Path(home), Serving(), board, time.time(), Options(), tally)
+        daemon = Daemon(Path(home), ServeOptions(), board, time.time(), Options(), tally)
         shown = least(50, lambda: exposition(daemon, ""))
         seconds, megabytes = started(home)
     one = least(100_000, lambda: tally.add(("requests", "CHECK")))

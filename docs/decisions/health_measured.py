@@ -1,4 +1,4 @@
-"""What the history takes after 400 days with mail in every minute, and how long a note and a look take then.
+"""Measures the history after 400 days with mail in every minute: its size, and the time to write and to read.
 
 python docs/decisions/health_measured.py
 """
@@ -8,16 +8,16 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from priory.server.counted import CHECK_TIMES, PROTOCOLS
-from priory.server.history import HOUR_S, HOURS_KEPT_S, MINUTE_S, MINUTES_KEPT_S, History, chosen_step
-from priory.server.page.lately import SPANS
-from priory.server.scoreboard import Key
+from priory.server.metrics.history import HOUR_S, HOURS_KEPT_S, MINUTE_S, MINUTES_KEPT_S, History, default_step
+from priory.server.metrics.names import CHECK_TIMES, PROTOCOLS
+from priory.server.metrics.scoreboard import Key
+from priory.server.page.views.activity import SPANS
 
 NOW = 1_793_491_200
 
 
 def counted_more(totals: dict[Key, int], random: Random) -> None:
-    """Count what a busy minute has: verdicts of two protocols, and checks of many durations."""
+    """Add the counters of a busy minute: verdicts of two protocols, and checks of many durations."""
     for protocol in PROTOCOLS:
         for verdict, n in (("ham", 40), ("spam", 30), ("unsure", 2)):
             key = "checked", protocol, verdict
@@ -29,7 +29,7 @@ def counted_more(totals: dict[Key, int], random: Random) -> None:
 
 
 def grown(home: Path) -> list[float]:
-    """Make the history of 400 days; return how long the notes of the last hour took."""
+    """Write the history of 400 days; return the times of the last hour's writes."""
     history, random = History(home), Random(1)  # noqa: S311
     totals: dict[Key, int] = {}
     took: list[float] = []
@@ -43,11 +43,11 @@ def grown(home: Path) -> list[float]:
 
 
 def look_s(history: History, seconds: int) -> float:
-    """Return how long it takes to look back so far, the least of some rounds."""
+    """Return the seconds to read this much history, the least of several rounds."""
     rounds = []
     for _ in range(9):
         begun = time.perf_counter()
-        history.steps(NOW - seconds, NOW, chosen_step(seconds))
+        history.steps(NOW - seconds, NOW, default_step(seconds))
         rounds.append(time.perf_counter() - begun)
     return min(rounds)
 

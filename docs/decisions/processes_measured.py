@@ -1,4 +1,4 @@
-"""What it costs to start other processes and to send them mail: the figures of docs/decisions/cores.md.
+"""Measures the cost of starting processes and sending them mail: the figures of docs/decisions/cores.md.
 
 python docs/decisions/processes_measured.py
 """
@@ -12,36 +12,36 @@ from contextlib import nullcontext
 
 from joblib.externals.loky import get_reusable_executor
 
-from priory.workers import Workers
+from priory.processes.workers import Workers
 
 BATCHES = 300
 MAIL = 64
 
 
 def work(batch: list[bytes]) -> list[bytes]:
-    """Something that takes no time, with a result as large as the features of a message."""
+    """Return a result as large as the features of a message, without work."""
     return [raw[:3000] for raw in batch]
 
 
 def forked(batches: Iterable[list[bytes]]) -> int:
-    """The workers of Priory."""
+    """Use Priory's workers."""
     with Workers(2, lambda: nullcontext(work)) as workers:
         return sum(1 for _ in workers.ordered(batches))
 
 
 def pooled(how: str) -> Callable[[Iterable[list[bytes]]], int]:
-    """A pool of the standard library."""
+    """Use a pool of the standard library."""
 
     def run(batches: Iterable[list[bytes]]) -> int:
         context = multiprocessing.get_context(how)
-        with context.Pool(2, initializer=__import__, initargs=("priory.filter",)) as pool:
+        with context.Pool(2, initializer=__import__, initargs=("priory.filter.filter",)) as pool:
             return sum(1 for _ in pool.imap(work, batches))
 
     return run
 
 
 def by_loky(batches: Iterable[list[bytes]]) -> int:
-    """The pool of joblib."""
+    """Use the pool of joblib."""
     pool = get_reusable_executor(2)
     try:
         return sum(len(future.result()) > 0 for future in [pool.submit(work, batch) for batch in batches])
@@ -50,13 +50,13 @@ def by_loky(batches: Iterable[list[bytes]]) -> int:
 
 
 def cpu_seconds() -> float:
-    """The CPU time of this process, and of those that have ended."""
+    """Return the CPU time of this process and of finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def measured(run: Callable[[Iterable[list[bytes]]], int], batches: list[list[bytes]]) -> tuple[float, float]:
-    """The shortest time and the least CPU time of three."""
+    """Return the shortest time and the least CPU time of three runs."""
     walls, cpus = [], []
     for _ in range(3):
         wall, cpu = time.perf_counter(), cpu_seconds()
@@ -68,7 +68,7 @@ def measured(run: Callable[[Iterable[list[bytes]]], int], batches: list[list[byt
 
 def main() -> None:
     """Measure all ways."""
-    import priory.filter  # noqa: F401, PLC0415 - what a fork has already, and others must load
+    import priory.filter.filter  # noqa: F401, PLC0415 - what a fork has already, and others must load
 
     batches = [[os.urandom(5000) for _ in range(MAIL)] for _ in range(BATCHES)]
     ways = {

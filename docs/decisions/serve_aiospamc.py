@@ -1,11 +1,11 @@
-"""Asks a running daemon all that aiospamc can ask, and prints what it understands of the answers.
+"""Sends a running daemon all requests of aiospamc, and prints the parsed answers.
 
-aiospamc has a typer of its own choice, so it gets an environment of its own:
+aiospamc needs another version of typer, so it gets its own environment:
 
     python3 -m venv /tmp/aiospamc && /tmp/aiospamc/bin/pip install aiospamc
     /tmp/aiospamc/bin/python docs/decisions/serve_aiospamc.py ~/.priory/socket message.eml
 
-The message is learned in the name of aiospamc and forgotten again.
+The message is learned as the user aiospamc and forgotten again.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 async def asked(socket: str, raw: bytes) -> None:
-    """Print what each request gives."""
+    """Print the answer to each request."""
     import aiospamc  # noqa: PLC0415 - only there if it was installed
 
     print("ping", (await aiospamc.ping(socket_path=socket)).message)  # noqa: T201

@@ -1,8 +1,8 @@
-"""How long the thin client and the daemon take: the figures of docs/decisions/serve.md.
+"""Measures the thin client and the daemon: the figures of docs/decisions/serve.md.
 
 python docs/decisions/serve_measured.py
 
-Processes are started in turn, so that a busy machine disturbs all of them alike; look at the least and the median.
+Processes are started in turn, so that other load affects all of them equally; look at the least and the median.
 """
 
 import os
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from priory.demo import Drawn, draw
-from priory.filter import Filter
+from priory.filter.filter import Filter
 
 PRIORY = str(Path(sys.executable).with_name("priory"))
 MAIL = list(draw(600, seed=1))
@@ -26,7 +26,7 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in {"PYTHONDONTWRITE
 
 
 def started(command: list[str], raw: bytes) -> float:
-    """Return how many milliseconds a process takes from its start to its end."""
+    """Return the milliseconds of a process from its start to its end."""
     start = time.perf_counter()
     subprocess.run(  # noqa: S603
         command, input=raw, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT, check=True
@@ -35,7 +35,7 @@ def started(command: list[str], raw: bytes) -> float:
 
 
 def asked(path: str, verb: str, raw: bytes, fields: str = "") -> float:
-    """Return how many milliseconds a request takes, from connecting to the last byte of the answer."""
+    """Return the milliseconds of a request, from connecting to the last byte of the answer."""
     start = time.perf_counter()
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(path)
@@ -46,7 +46,7 @@ def asked(path: str, verb: str, raw: bytes, fields: str = "") -> float:
 
 
 def told(name: str, times: list[float]) -> None:
-    """Print the least, the median, the 99th of a hundred, and the most."""
+    """Print the least, the median, the 99th percentile, and the greatest."""
     p99 = statistics.quantiles(times, n=100)[98]
     least, median, most = min(times), statistics.median(times), max(times)
     print(f"{name:44} least {least:6.2f}   median {median:6.2f}   p99 {p99:6.2f}   most {most:6.2f} ms")  # noqa: T201
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def measure(home: str, alone: str, message: str, raw: bytes) -> None:
-    """Measure what a mail server would start, and what the daemon itself takes."""
+    """Measure the commands that a mail server starts, and the daemon itself."""
     in_turn(
         60,
         {
@@ -115,7 +115,7 @@ def measure(home: str, alone: str, message: str, raw: bytes) -> None:
 
 
 def taught(path: str, drawn: Drawn) -> float:
-    """Return how many milliseconds a lesson takes until it is durable and so said."""
+    """Return the milliseconds of a lesson until its acknowledgement."""
     return asked(path, "TELL", drawn.raw, f"Message-class: {drawn.label}\r\nSet: local\r\n")
 
 

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from priory.lab.design_effect import design_effect
-from priory.lab.interval import share
+from priory.lab.measures.design_effect import design_effect
+from priory.lab.measures.interval import share
 from priory.lab.trust import winner_trust
 
 SIZES: dict[str, Any] = {
@@ -37,7 +37,7 @@ def covered(  # noqa: PLR0913 - a simulation has as many settings
     for _ in range(n_times):
         together = (random.random(groups[-1] + 1) < rates)[groups]
         errors = np.where(random.random(n) < alike, together, random.random(n) < rates[groups])
-        with patch("priory.lab.design_effect.N_SUPPOSED", n_supposed or 1e-9):
+        with patch("priory.lab.measures.design_effect.N_SUPPOSED", n_supposed or 1e-9):
             effect = design_effect(errors, None if n_supposed is None else groups)
         found = share(int(errors.sum()), n, design_effect=effect)
         inside += found.low <= true <= found.high

@@ -1,8 +1,8 @@
-"""Measure the figures in the workbench's pages on real data, in the folder that PRIORY_CORPORA names.
+"""Measures the figures in the workbench's pages on real data, in the folder in PRIORY_CORPORA.
 
     python docs/lab/lab_measured.py [splits] [bayes-error] [which-features] [suspects]
 
-prints what the pages of these names say under "Measured"; it takes seven minutes for all.
+prints the figures under "Measured" in the pages of these names; all together take seven minutes.
 """
 
 import os
@@ -24,12 +24,12 @@ from priory.bayes import BernoulliNB, HistogramNB, MixedNB, MultinomialNB
 from priory.corpus import trec
 from priory.decision import Costs
 from priory.features.vectorizer import MailVectorizer
-from priory.lab.bayes_bounds import from_classifiers, from_neighbours
-from priory.lab.confident_learning import confident_learning
-from priory.lab.exclusion import exclusion, one_at_a_time
-from priory.lab.out_of_fold import out_of_fold
+from priory.lab.evaluation.cross_validation import out_of_fold
+from priory.lab.evaluation.exclusion import exclusion, one_at_a_time
+from priory.lab.label_errors import suspects
+from priory.lab.label_errors.confident_learning import confident_learning
+from priory.lab.limits.bayes_bounds import from_classifiers, from_neighbours
 from priory.lab.splits import folds, joined, near_duplicates, threads
-from priory.lab.suspects import suspects
 from priory.message import parse
 
 CENSUS = "age workclass weight education years marital occupation relationship race sex gain loss hours country income"
@@ -44,7 +44,7 @@ def say(*lines: object) -> None:
 
 
 def mail(index: Path, n_most: int | None = None) -> tuple[Any, Any]:
-    """Return the features of a corpus, or of its first messages, that occur twice or more, and the labels."""
+    """Return the features that occur at least twice in a corpus, or in its first messages, and the labels."""
     entries = list(trec.entries(index))[:n_most]
     rows = MailVectorizer(bits=16).transform([trec.load(entry) for entry in entries])
     return rows[:, np.flatnonzero(rows.getnnz(axis=0) > 1)], np.array([entry.label for entry in entries])
@@ -60,7 +60,7 @@ def models() -> dict[str, Any]:
 
 
 def near_copies(corpora: Path) -> None:
-    """Count near-duplicates and threads, time the search, and see what it does to errors to ignore them."""
+    """Count near-duplicates and threads, time the search, and measure the effect of ignoring them."""
     for name in ("spamassassin/index", "trec07p/full/index"):
         raws, labels = _raw(corpora / name)
         rows = MailVectorizer(kinds=("word", "pair")).transform(raws)
@@ -107,7 +107,7 @@ def bayes_error(corpora: Path) -> None:
 
 
 def which_features(corpora: Path) -> None:
-    """Leave out what should not decide about incomes in the census table."""
+    """Leave out columns of the census table that should not decide about incomes."""
     path = corpora / "uci" / "adult.data"
     table = pd.read_csv(path, names=CENSUS.split(), skipinitialspace=True, na_values="?")
     income = table.pop("income").to_numpy()
@@ -121,7 +121,7 @@ def which_features(corpora: Path) -> None:
 
 
 def wrong_labels(corpora: Path) -> None:
-    """Flip labels of SpamAssassin, and of TREC 2007, and look for them."""
+    """Flip labels of SpamAssassin and of TREC 2007, and search for them."""
     rows, labels = mail(corpora / "spamassassin" / "index")
     for name, model in models().items():
         _search(name, model, rows, labels, 0.02)

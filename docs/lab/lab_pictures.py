@@ -1,4 +1,4 @@
-"""Draw the pictures of the workbench's pages, from data that are drawn here as well.
+"""Draws the pictures of the workbench's pages from simulated data.
 
     python docs/lab/lab_pictures.py [NAME ...]
 
@@ -18,11 +18,11 @@ from scipy import stats
 from scipy.special import expit
 
 from priory.bayes import MixedNB, NearestNeighbours
-from priory.lab.bayes_error import of_densities
-from priory.lab.exclusion import one_at_a_time
-from priory.lab.no_free_lunch import no_free_lunch
+from priory.lab.evaluation.exclusion import one_at_a_time
+from priory.lab.label_errors import suspects
+from priory.lab.limits.bayes_error import of_densities
+from priory.lab.limits.no_free_lunch import no_free_lunch
 from priory.lab.predictions import Predictions
-from priory.lab.suspects import suspects
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "toolkit"))
 from pictures import GREY, HAM, INK, SPAM, canvas, main
@@ -31,7 +31,7 @@ FOLDER = Path(__file__).parent / "pictures"
 
 
 def bayes_error() -> Any:
-    """Two weighted densities; the area below both is what the best classifier gets wrong."""
+    """Draw two weighted densities; the area below both is the error of the best classifier."""
     priors, classes = (0.6, 0.4), (stats.norm(3, 1), stats.norm(6, 1.6))
     x = np.linspace(-0.5, 12, 601)
     ham, spam = (prior * density.pdf(x) for prior, density in zip(priors, classes, strict=True))
@@ -50,7 +50,7 @@ def bayes_error() -> Any:
 
 
 def free_lunch() -> Any:
-    """How many labellings give which error; and the mean error in worlds that are rough or smooth."""
+    """Draw the number of labellings by error, and the mean error in rough and smooth worlds."""
     models = {"3 neighbours": NearestNeighbours(k=3), "1 neighbour": NearestNeighbours(k=1)}
     lunches = {name: no_free_lunch(model, n_features=3, seen=(0, 3, 5, 6)) for name, model in models.items()}
     figure, (left, right) = canvas(8.4, 3.3, 2)
@@ -74,7 +74,7 @@ def free_lunch() -> Any:
 
 
 def which_features() -> Any:
-    """What each column of loan applications is worth, with its interval."""
+    """Draw the value of each column of loan applications, with its interval."""
     loans, paid = loan_applications(4000)
     groups = {name: [name] for name in loans.columns} | {"religion and thank you": ["religion", "thank you"]}
     found = one_at_a_time(MixedNB(), loans, paid, groups=groups)[::-1]
@@ -90,7 +90,7 @@ def which_features() -> Any:
 
 
 def loan_applications(n: int) -> tuple[pd.DataFrame, Any]:
-    """Draw what applications say, and whether the loan was paid back; thanks go with faith."""
+    """Draw loan applications and whether they were paid back; thanks correlate with faith."""
     random = np.random.default_rng(0)
 
     def toss(share: Any) -> Any:
@@ -109,7 +109,7 @@ def loan_applications(n: int) -> tuple[pd.DataFrame, Any]:
 
 
 def wrong_labels() -> Any:
-    """Labels that were flipped: how many are found, and how many are expected, the more are looked at."""
+    """Draw the flipped labels that are found and expected, by the number of suspects inspected."""
     random = np.random.default_rng(0)
     log_odds = random.normal(0, 6, 5000)
     spam = (random.random(5000) < expit(log_odds)) ^ (slipped := random.random(5000) < 0.02)

@@ -12,18 +12,18 @@ from playwright.sync_api import Browser, sync_playwright
 from priory.corpus import Labelled
 from priory.decision import Costs
 from priory.demo import draw
-from priory.lab.bench import best_first, trust_lines
-from priory.lab.example import examples
-from priory.lab.models import learner_named
-from priory.lab.replay import replay
+from priory.filter.options import Options
+from priory.lab.evaluation.bench import best_first, trust_lines
+from priory.lab.evaluation.replay import replay
+from priory.lab.examples import examples
+from priory.lab.models.registry import learner_named
 from priory.lab.report import Report, page
-from priory.options import Options
 
 PICTURES = Path(__file__).with_name("pictures")
 
 
 def invented() -> Report:
-    """Replay an inbox that was drawn, with three models."""
+    """Replay a drawn inbox with three models."""
     options = Options()
     inbox = (Labelled(drawn.raw, drawn.label, f"inbox:{i}") for i, drawn in enumerate(draw(4000, seed=1)))
     learners = {name: partial(learner_named, name, options) for name in ("filter", "multinomial", "logistic")}
@@ -35,7 +35,7 @@ def invented() -> Report:
 def shoot(
     browser: Browser, address: str, name: str, size: tuple[int, int] = (1440, 900), *, dark: bool = False
 ) -> None:
-    """Take a picture of the part of the page that has the sliders."""
+    """Take a picture of the sliders of the page."""
     viewport = {"width": size[0], "height": size[1]}
     tab = browser.new_page(viewport=viewport, color_scheme="dark" if dark else "light")
     tab.goto(address)
@@ -49,7 +49,7 @@ def shoot(
 
 
 def main() -> None:
-    """Take all of them."""
+    """Take all pictures."""
     with TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder, "report.html")
         file.write_text(page(invented()), "utf-8")

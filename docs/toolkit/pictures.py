@@ -1,4 +1,4 @@
-"""Draw the pictures of the toolkit's pages, from data that are drawn here as well.
+"""Draws the pictures of the toolkit's pages from simulated data.
 
     python docs/toolkit/pictures.py [NAME ...]
 
@@ -29,7 +29,7 @@ from priory.bayes import (
 from priory.decision import Costs, thresholds
 
 FOLDER = Path(__file__).parent / "pictures"
-HAM, SPAM, GREY, INK = "#0072b2", "#d55e00", "#767676", "#222222"  # told apart by colour-blind people, too
+HAM, SPAM, GREY, INK = "#0072b2", "#d55e00", "#767676", "#222222"  # colours that colour-blind people can tell apart
 COLOURS = {"ham": HAM, "spam": SPAM, "unsure": GREY}
 STYLE = {
     "svg.hashsalt": "priory",
@@ -45,7 +45,7 @@ STYLE = {
 
 
 def canvas(width: float, height: float, columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """Return a white figure of so many inches, and its axes: one, or a row of them."""
+    """Return a white figure of a size in inches, and its axes: one, or a row of them."""
     from matplotlib.figure import Figure  # noqa: PLC0415  (tests import this file, and need no matplotlib)
 
     figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
@@ -53,7 +53,7 @@ def canvas(width: float, height: float, columns: int = 1, **options: Any) -> tup
 
 
 def gaussian() -> Any:
-    """Two bell curves above, and below them how probable spam is."""
+    """Draw two bell curves, and the probability of spam below them."""
     rng = np.random.default_rng(3)
     sizes = np.concatenate([rng.normal(3, 1, 300), rng.normal(7, 1.8, 200)])[:, None]
     model = GaussianNB().fit(sizes, ["ham"] * 300 + ["spam"] * 200)
@@ -78,7 +78,7 @@ def gaussian() -> Any:
 
 
 def histogram() -> Any:
-    """The same values, in two heaps and with a few far out, cut in three ways; behind each, in grey, very finely."""
+    """Draw the same values, in two clusters with a few outliers, in three kinds of bins; a fine histogram in grey."""
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(2.5, 0.35, 450), rng.normal(6, 1.1, 450), rng.uniform(9, 20, 20)])
     labels = ["spam"] * 450 + ["ham"] * 470
@@ -95,7 +95,7 @@ def histogram() -> Any:
 
 
 def gaussian_discriminant() -> Any:
-    """What three kinds of covariance make of the same two stretched clouds."""
+    """Draw the decisions of three kinds of covariance on the same two stretched clusters."""
     rng = np.random.default_rng(5)
     clouds = [
         rng.multivariate_normal([3.2, 5.4], [[1.0, 0.95], [0.95, 1.3]], 60),
@@ -112,7 +112,7 @@ def gaussian_discriminant() -> Any:
 
 
 def nearest_neighbours() -> Any:
-    """The land that each class rules, by one neighbour and by fifteen."""
+    """Draw the region of each class with one neighbour and with fifteen."""
     rng = np.random.default_rng(8)
     clouds = [rng.normal([3.4, 5.9], 1.2, (60, 2)), rng.normal([5.8, 4.0], 1.2, (60, 2))]
     figure, row = canvas(7.2, 3.6, 2, sharey=True)
@@ -126,7 +126,7 @@ def nearest_neighbours() -> Any:
 
 
 def _regions(axes: Any, model: Any, across: tuple[float, float], up: tuple[float, float], steps: int) -> None:
-    """Colour the plane by the label that the model says there."""
+    """Colour the plane by the model's label."""
     x, y = np.meshgrid(np.linspace(*across, steps), np.linspace(*up, steps))
     spam = model.predict_proba(np.column_stack([x.ravel(), y.ravel()]))[:, 1].reshape(x.shape)
     axes.contourf(x, y, spam, levels=[-1, 0.5, 2], colors=["#d3e6f1", "#f7e1d3"])
@@ -135,13 +135,13 @@ def _regions(axes: Any, model: Any, across: tuple[float, float], up: tuple[float
 
 
 def _points(axes: Any, clouds: list[Any]) -> None:
-    """Draw ham as discs and spam as crosses, so that they can be told apart without colour."""
+    """Draw ham as discs and spam as crosses, which differ without colour."""
     axes.plot(*clouds[0].T, "o", color=HAM, markersize=3)
     axes.plot(*clouds[1].T, "x", color=SPAM, markersize=4)
 
 
 def pruned_tree() -> Any:
-    """Training and validation error over depth, with the depth that is chosen."""
+    """Draw training and validation error by depth, with the chosen depth."""
     rng = np.random.default_rng(0)
     table = rng.random((500, 6))
     spam = (table[:, 0] > 0.4) & ((table[:, 1] > 0.35) | (table[:, 2] > 0.7))
@@ -164,7 +164,7 @@ def pruned_tree() -> Any:
 
 
 def map_regression() -> Any:
-    """A point far off under two kinds of noise; and the interval where points are expected."""
+    """Draw an outlier under two kinds of noise, and the interval in which points are expected."""
     rng = np.random.default_rng(4)
     x = np.linspace(1, 9, 17)[:, None]
     y = 2 + 1.5 * x[:, 0] + rng.normal(0, 0.8, 17)
@@ -190,7 +190,7 @@ def map_regression() -> Any:
 
 
 def cost_sensitive() -> Any:
-    """What saying ham, spam or unsure is expected to cost, and which is the cheapest where."""
+    """Draw the expected costs of ham, spam and unsure, and the cheapest label in each range."""
     costs = Costs()
     p = np.linspace(0, 1, 101)
     expected = costs.expected([1 - p, p])
@@ -209,7 +209,7 @@ def cost_sensitive() -> Any:
 
 
 def markov() -> Any:
-    """A text, each letter on the colour of what it says: blue for ham, orange for spam."""
+    """Draw a text with each letter on the colour of its evidence: blue for ham, orange for spam."""
     ham = [
         "hello ann, thank you for the minutes of the meeting.",
         "see you at lunch on monday, as usual.",
@@ -244,14 +244,14 @@ def markov() -> Any:
 
 
 def _cell(x: float, y: float, colour: str, alpha: float) -> Any:
-    """A coloured place for one letter."""
+    """Return a coloured cell for one letter."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     return Rectangle((x, y + 0.06), 1, 0.88, facecolor=colour, alpha=alpha, linewidth=0)
 
 
 def tree_augmented() -> Any:
-    """The tree that TreeAugmentedNB finds among columns of drawn messages."""
+    """Draw the tree that TreeAugmentedNB finds among columns of simulated messages."""
     names = ["html", "links", "images", "attachment", "size", "weekday", "hour"]
     model = TreeAugmentedNB().fit(*_messages())
     edges = model.edges_
@@ -275,7 +275,7 @@ def tree_augmented() -> Any:
 
 
 def _messages() -> tuple[Any, Any]:
-    """Draw 4,000 messages whose columns hang together: HTML brings links and images, an attachment brings size."""
+    """Draw 4,000 messages with dependent columns: HTML brings links and images, an attachment brings size."""
     rng = np.random.default_rng(6)
 
     def toss(share: Any) -> Any:
@@ -293,7 +293,7 @@ def _messages() -> tuple[Any, Any]:
 
 
 def _tree_places(edges: list[tuple[int, int, float]], root: int) -> dict[int, tuple[float, float]]:
-    """Return x, y of each column: leaves side by side, a parent above the middle of its children."""
+    """Return x and y of each column: leaves side by side, a parent above the middle of its children."""
     places: dict[int, tuple[float, float]] = {}
 
     def put(column: int, depth: int, left: float) -> float:
@@ -310,7 +310,7 @@ def _tree_places(edges: list[tuple[int, int, float]], root: int) -> dict[int, tu
 
 
 def discretiser() -> Any:
-    """A column whose labels change, with its cuts, and one that tells nothing, without any."""
+    """Draw an informative column with its cuts, and an uninformative one without cuts."""
     rng = np.random.default_rng(2)
     sent = np.column_stack([rng.uniform(0, 24, 2000), rng.uniform(0, 60, 2000)])
     is_ham = (sent[:, 0] > 6) | ((sent[:, 0] > 2) & (sent[:, 0] < 3))
@@ -354,7 +354,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
 
 
 def svg(figure: Any) -> str:
-    """Return the picture as text, its places in hundredths of a point: that is fine enough, and much shorter."""
+    """Return the picture as text, with positions in hundredths of a point, which is precise enough and much shorter."""
     written = StringIO()
     figure.savefig(written, format="svg", metadata={"Date": None})
     places = re.compile(r' (?:d|x|y)="[^"]*"')

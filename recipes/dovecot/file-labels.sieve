@@ -1,4 +1,4 @@
-# Runs when a message is delivered: what has a folder of its own goes there, all else that nobody wants to Junk.
+# Runs when a message is delivered: files labels with their own folder there, and other unwanted mail to Junk.
 require ["fileinto", "mailbox"];
 
 if header :matches "X-Priory-Verdict" "newsletter;*" {

@@ -1,4 +1,4 @@
-# Runs when a message is delivered: what Priory calls spam goes to Junk.
+# Runs when a message is delivered: files spam to Junk.
 require ["fileinto", "mailbox"];
 
 if header :is "X-Spam-Flag" "YES" {

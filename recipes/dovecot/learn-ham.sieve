@@ -1,4 +1,4 @@
-# Runs when a message is moved or copied out of Junk: it is ham, unless it was thrown away.
+# Runs when a message is moved or copied out of Junk: learns it as ham, unless it was moved to the trash.
 require ["environment", "imapsieve", "variables", "vnd.dovecot.pipe", "copy"];
 
 if environment :matches "imap.mailbox" ["Trash", "Trash/*", "Deleted", "Deleted Items", "Deleted Messages", "INBOX.Trash"] {

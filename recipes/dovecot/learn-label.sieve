@@ -1,4 +1,4 @@
-# Runs when a message is moved or copied into the folder of a label, which has the label's name: it is that.
+# Runs when a message is moved or copied into the folder of a label: learns it with the folder's name as its label.
 require ["environment", "imapsieve", "variables", "vnd.dovecot.pipe", "copy"];
 
 if environment :matches "imap.user" "*" {

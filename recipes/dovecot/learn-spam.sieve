@@ -1,4 +1,4 @@
-# Runs when a message is moved or copied into Junk: it is spam.
+# Runs when a message is moved or copied into Junk: learns it as spam.
 require ["environment", "imapsieve", "variables", "vnd.dovecot.pipe", "copy"];
 
 if environment :matches "imap.user" "*" {

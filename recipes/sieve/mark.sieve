@@ -1,4 +1,4 @@
-# Runs when a message is delivered: Priory marks it, and what is spam goes to Junk.
+# Runs when a message is delivered: Priory marks it, and spam goes to Junk.
 require ["fileinto", "mailbox", "vnd.dovecot.filter"];
 
 filter "priory-mark";

@@ -1,4 +1,4 @@
-"""Priory: a mail filter that says how probable spam is, why, and what it would cost to be wrong.
+"""Priory: a mail filter that tells how probable spam is, why, and what a mistake would cost.
 
 >>> import tempfile
 >>> from priory import Filter
@@ -14,26 +14,26 @@ TYPE_CHECKING = False  # `typing` takes as long to load as the client of a runni
 if TYPE_CHECKING:
     from typing import Any
 
-    from priory.filter import Filter
+    from priory.filter.filter import Filter
+    from priory.filter.options import Options
+    from priory.filter.verdict import Evidence, Verdict
     from priory.message import Message, parse
-    from priory.options import Options
-    from priory.verdict import Evidence, Verdict
 
 __all__ = ["Evidence", "Filter", "Message", "Options", "Verdict", "parse"]
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Evidence": "verdict",
-    "Filter": "filter",
+    "Evidence": "filter.verdict",
+    "Filter": "filter.filter",
     "Message": "message",
-    "Options": "options",
-    "Verdict": "verdict",
+    "Options": "filter.options",
+    "Verdict": "filter.verdict",
     "parse": "message",
 }
 
 
 def __getattr__(name: str) -> "Any":
-    """Load what is asked for when it is asked for: `priory --help` needs no arrays."""
+    """Load a name on first use: `priory --help` needs no arrays."""
     if name not in _HOMES:
         raise AttributeError(f"module 'priory' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415

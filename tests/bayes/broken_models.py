@@ -1,4 +1,4 @@
-"""Models that break one promise each, and what the check of that promise says of them."""
+"""Models that each break one guarantee, and the message of the check that finds it."""
 
 from copy import deepcopy
 from typing import Any
@@ -37,7 +37,7 @@ class Reticent(MultinomialNB):
 
 
 class Forgetful(MultinomialNB):
-    """Each lesson weighs ten times as much as the one before."""
+    """Each batch weighs ten times as much as the one before."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         self.lessons = getattr(self, "lessons", 0) + 1
@@ -54,7 +54,7 @@ class FirstImpressions(MultinomialNB):
 
 
 class Settled(MultinomialNB):
-    """Classes are those of the first lesson."""
+    """The classes are those of the first batch."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         if hasattr(self, "classes_") and not np.isin(y, self.classes_).all():
@@ -128,7 +128,7 @@ class Careless(MultinomialNB):
 
 
 class Damaged(MultinomialNB):
-    """An error in forgetting comes after half of it is done."""
+    """Forgetting fails halfway and leaves the model changed."""
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         self.feature_count_ = self.feature_count_ * 0.5
@@ -159,7 +159,7 @@ class Elastic(MultinomialNB):
 
 
 class Tolerant(MultinomialNB):
-    """Reads what is no count as none."""
+    """Treats invalid counts as 0."""
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         if not issparse(X) and np.asarray(X).dtype.kind == "f":
@@ -168,7 +168,7 @@ class Tolerant(MultinomialNB):
 
 
 class Lenient(MultinomialNB):
-    """Reads labels that are not there as 0, and weights below zero as none."""
+    """Treats missing labels as 0, and negative weights as 0."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         y = np.asarray(y)
@@ -188,7 +188,7 @@ class Inherited(MultinomialNB):
 
 
 class Unstable(ClassifierMixin, BaseEstimator):
-    """Raises something else than ValueError."""
+    """Raises an error other than ValueError."""
 
     def fit(self, X: Any, y: Any) -> Any:
         self.classes_, self.n_features_in_ = np.unique(y), np.shape(X)[1]
@@ -200,7 +200,7 @@ class Unstable(ClassifierMixin, BaseEstimator):
         return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
 
 
-#: For each check a model that breaks its promise, and what is said of it.
+#: For each check a model that breaks its guarantee, and the message.
 BROKEN: dict[Any, list[tuple[Any, str]]] = {
     checks.check_probabilities_sum_to_one: [(Unsure, "probabilities do not sum to one: 0.")],
     checks.check_the_most_probable_class_is_predicted: [(Contrary, "predict does not name the most probable class")],

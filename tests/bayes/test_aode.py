@@ -1,4 +1,4 @@
-"""The average over parents: as fractions, as a proper distribution, and with terms that add up."""
+"""AODE as fractions, as a proper distribution, and with terms that add up."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Naive Bayes on presences says what its formula says in fractions, on any table; the filter's model is its ratio."""
+"""BernoulliNB equals its formula in fractions, on any table; the filter's model is the ratio of two classes."""
 
 import math
 from fractions import Fraction

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 from priory.bayes import Calibration, calibrate
 from priory.bayes.calibration import PRECISION, SLIPS, SLOPE
+from priory.bayes.calibration_line import most_probable_line
 from priory.bayes.counts import N_BINS, bin_centres, bin_of
-from priory.bayes.line import most_probable_line
-from priory.verdict import probability
+from priory.filter.verdict import probability
 
 
 def outcomes_of(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -21,7 +21,7 @@ def outcomes_of(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def simulated(slope: float, intercept: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scores, and outcomes drawn with the probability that a line gives them; one in a hundred is a slip."""
+    """Scores, and outcomes drawn with the probability that a line gives them; one in a hundred is mislabelled."""
     rng = np.random.default_rng(1)
     scores = rng.normal(0, 2.5, n)
     truth = rng.random(n) < 1 / (1 + np.exp(-(slope * scores + intercept)))

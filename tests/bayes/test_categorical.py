@@ -1,4 +1,4 @@
-"""Naive Bayes on categories says what its formula says in fractions: names or numbers, seen or not, with gaps."""
+"""CategoricalNB equals its formula in fractions: for names and numbers, unseen values and gaps."""
 
 import math
 from fractions import Fraction

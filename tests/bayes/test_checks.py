@@ -1,4 +1,4 @@
-"""Every shipped check finds a model that breaks its promise, and says what is broken; none changes the estimator."""
+"""Every shipped check finds a model that breaks its guarantee and names it; none changes the estimator."""
 
 import re
 from pathlib import Path
@@ -40,12 +40,12 @@ def test_a_check_finds_the_model_that_breaks_its_promise(check: Any, broken: Any
     check(MultinomialNB(), X, y)
 
 
-#: For models that keep what they learned in objects of their own, something that forgetting might leave behind.
+#: For models whose learned state is in objects of their own, a residue that forgetting might leave.
 LEFT_BEHIND: list[tuple[Any, Any, str]] = [
-    (MarkovBayes, lambda model: model._seen.counts[1], "_seen['things'][()] is"),
-    (MarkovBayes, lambda model: model._seen.counts[-1], "_seen['else'] is"),
+    (MarkovBayes, lambda model: model._counts.table[1], "_counts['keys'][()] is"),
+    (MarkovBayes, lambda model: model._counts.table[-1], "_counts['else'] is"),
     (MixedNB, lambda model: model._blocks[0].model.class_count_, "_blocks[0].model.class_count_ is"),
-    (JointBayes, lambda model: model.rows_.seen.counts[1], "rows_.seen['things'][b"),
+    (JointBayes, lambda model: model.rows_.counts.table[1], "rows_.counts['keys'][b"),
     (KDependenceNB, lambda model: model.rows_.uses, "rows_.uses is"),
 ]
 

@@ -10,15 +10,14 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from priory.bayes.checks.comparison import assert_same_statistics
-from priory.bayes.checks.statistics import statistics
-from priory.bayes.seen import Seen
+from priory.bayes.checks.comparison import assert_same_statistics, statistics
+from priory.bayes.sparse_counts import SparseCounts
 
 
-def seen(*things: str, forgotten: tuple[str, ...] = ()) -> Seen:
-    table = Seen(n_classes=2)
+def sparse_counts(*things: str, forgotten: tuple[str, ...] = ()) -> SparseCounts:
+    table = SparseCounts(n_classes=2)
     for weight, named in ((1.0, [*things, *forgotten]), (-1.0, list(forgotten))):
-        slots = table.placed(named)
+        slots = table.allocate(named)
         table.add_each(slots, np.zeros(len(slots), np.int64), np.full(len(slots), weight))
         table.drop_empty(named, slots)
     return table
@@ -47,11 +46,11 @@ def differ(one: Any, other: Any) -> bool:
 
 def test_a_table_that_has_grown_is_the_same_if_it_says_the_same() -> None:
     many = tuple(f"word {i}" for i in range(40))
-    grown = seen("offer", "lunch", forgotten=many)
-    assert grown.counts.shape != seen("offer", "lunch").counts.shape
-    assert not differ(grown, seen("lunch", "offer"))
-    assert differ(grown, seen("lunch", "offer", "offer"))
-    assert differ(grown, seen("lunch"))
+    grown = sparse_counts("offer", "lunch", forgotten=many)
+    assert grown.table.shape != sparse_counts("offer", "lunch").table.shape
+    assert not differ(grown, sparse_counts("lunch", "offer"))
+    assert differ(grown, sparse_counts("lunch", "offer", "offer"))
+    assert differ(grown, sparse_counts("lunch"))
 
 
 @pytest.mark.parametrize(

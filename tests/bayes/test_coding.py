@@ -1,4 +1,4 @@
-"""Columns become codes and cells, and back; new values, gaps and values that are gone each have their place."""
+"""Columns become codes and cells, and back; including new, missing and forgotten values."""
 
 import math
 from typing import Any
@@ -48,7 +48,7 @@ def test_known_codes_give_back_their_values(table: list[np.ndarray]) -> None:
     coding = Coding.of(table)
     codes = coding.codes(table)
     if (codes != MISSING).all():
-        assert coding.decoded(codes).tolist() == [list(row) for row in zip(*(c.tolist() for c in table), strict=True)]
+        assert coding.decode(codes).tolist() == [list(row) for row in zip(*(c.tolist() for c in table), strict=True)]
 
 
 @given(columns())
@@ -67,22 +67,22 @@ def test_cells_of_columns_lie_side_by_side_with_one_for_all_others(table: list[n
 def test_a_table_of_one_coding_is_one_of_a_wider_and_back(table: list[np.ndarray], data: Any) -> None:
     keep = data.draw(st.integers(1, len(table[0])))
     some, every = Coding.of([column[:keep] for column in table]), Coding.of(table)
-    assert some.joined(every).n_cells == every.joined(some).n_cells == every.n_cells
+    assert some.union(every).n_cells == every.union(some).n_cells == every.n_cells
     counts = np.arange(1.0, 2 * some.n_cells + 1).reshape(-1, 2)
     counts[np.cumsum(some.n_values + 1) - 1] = 0  # the cells of all others are never counted
-    wider = some.recoded(counts, every)
+    wider = some.recode(counts, every)
     assert wider.sum() == counts.sum()
     rows = [column[:keep] for column in table]
     known = some.cells(rows) != MISSING
     assert (wider[every.cells(rows)[known]] == counts[some.cells(rows)[known]]).all()
-    assert (every.recoded(wider, some) == counts).all()
-    assert [v.tolist() for v in every.limited((wider > 0).any(axis=1)).categories] == [
+    assert (every.recode(wider, some) == counts).all()
+    assert [v.tolist() for v in every.restrict((wider > 0).any(axis=1)).categories] == [
         v.tolist() for v in some.categories
     ]
 
 
 def test_values_can_be_given() -> None:
-    coding = Coding.given([["text", "html", "text"], [3, 1], []])
+    coding = Coding.from_values([["text", "html", "text"], [3, 1], []])
     assert [values.tolist() for values in coding.categories] == [["html", "text"], [1, 3], []]
 
 
@@ -106,4 +106,4 @@ def test_whole_numbers_beyond_the_known_ones_are_unknown() -> None:
 
 def test_columns_of_names_and_of_numbers_do_not_join() -> None:
     with pytest.raises(ValueError, match="column 0 of X holds names in one place and numbers in another"):
-        Coding.given([["html"]]).joined(Coding.given([[1]]))
+        Coding.from_values([["html"]]).union(Coding.from_values([[1]]))

@@ -1,4 +1,4 @@
-"""Complement naive Bayes says what its formula says, and what scikit-learn's says, with normed weights or without."""
+"""ComplementNB equals its formula and scikit-learn's model, with and without normalised weights."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Every estimator of the toolkit, in several settings, keeps every promise of the contract: ours and scikit-learn's."""
+"""Every estimator of the toolkit, in several settings, passes all of our checks and scikit-learn's."""
 
 import os
 import subprocess
@@ -47,13 +47,13 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "PrunedTree": [{"random_state": 0}],
     "TreeAugmentedNB": [{}, {"alpha": 0}, {"alpha": 0.01, "prior": "smoothed", "root": 2}],
 }
-#: scikit-learn's checks that contradict what is promised here.
+#: scikit-learn's checks that contradict our guarantees.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "GaussianDiscriminant": {"check_estimators_nan_inf": "values that are missing are summed out of a prediction"},
     "JointBayes": {"check_estimators_nan_inf": "values that are missing are summed out of a prediction"},
     "MultinomialNB": {"check_estimators_nan_inf": "counts that are missing are summed out of a prediction"},
 }
-#: Checks of ours that contradict what an estimator promises in some setting: where that has this parameter, and why.
+#: Our checks that do not apply to an estimator with some value of a parameter, and why.
 EXCEPTIONS: list[tuple[str, str, Any, str, str]] = [
     *(
         ("HistogramNB", "edges", edges, check, "the first lesson sets the edges: to learn in parts, they must be given")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.bayes import Counts
-from priory.bayes.counts import N_BINS, bin_centres, bin_of, contrasts, stored
+from priory.bayes.counts import N_BINS, bin_centres, bin_of, contrasts, pack_predictions
 
 BUCKETS = st.sets(st.integers(0, 15)).map(lambda buckets: np.array(sorted(buckets), np.uint32))
 PREDICTED = st.tuples(st.floats(-50, 50, width=32), st.integers(-16, 16))
@@ -14,7 +14,7 @@ LESSONS = st.lists(st.tuples(BUCKETS, st.integers(0, 2), st.none() | st.lists(PR
 
 
 def held_out(predicted: list[tuple[float, int]] | None) -> bytes | None:
-    return None if predicted is None else stored(predicted)
+    return None if predicted is None else pack_predictions(predicted)
 
 
 def bytes_of(counts: Counts) -> list[bytes]:
@@ -49,7 +49,7 @@ def test_copies_and_pickled_counts_are_the_same_and_change_alone(lessons: list) 
 
 
 def test_more_memory_than_there_is_is_refused() -> None:
-    with pytest.raises(MemoryError, match="there is no memory for counts of 844,424,930,138,400 bytes"):
+    with pytest.raises(MemoryError, match="not enough memory for counts of 844,424,930,138,400 bytes"):
         Counts.empty(46, 2)
 
 
@@ -62,7 +62,7 @@ def test_what_was_never_counted_cannot_be_taken_back_and_nothing_changes() -> No
     with pytest.raises(ValueError, match="2 of 2 features were never counted"):
         counts.subtract(np.array([1, 2], np.uint32), 1)
     for act in (counts.add, counts.subtract):
-        with pytest.raises(ValueError, match="3 predictions where 2 labels have 1"):
+        with pytest.raises(ValueError, match="3 predictions, but 2 labels have 1"):
             act(np.array([1, 2], np.uint32), 0, held_out([(1.0, 3)] * 3))
     assert bytes_of(counts) == before
 

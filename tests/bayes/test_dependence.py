@@ -1,4 +1,4 @@
-"""Counts of pairs, what they say of dependence, and the published figures of models that are read off them."""
+"""Counts of pairs, conditional mutual information, and published figures of models based on them."""
 
 import math
 from collections.abc import Callable
@@ -16,8 +16,8 @@ import fimdlp
 import tables
 from priory.bayes import AveragedOneDependence, CategoricalNB, KDependenceNB, TreeAugmentedNB
 from priory.bayes.coding import Coding, draw_codes
-from priory.bayes.columns import Columns
 from priory.bayes.dependence import PairCounts, class_information, spanning_tree
+from priory.bayes.input import Columns
 from priory.bayes.pairs import add_pairs, average_parents, tree_terms
 
 #: Rows of three columns with up to three values or none, a label, and a weight.
@@ -32,7 +32,7 @@ def columns_of(rows: list[tuple]) -> tuple[Columns, np.ndarray, np.ndarray]:
 
 def counted(rows: list[tuple]) -> PairCounts:
     columns, labels, weights = columns_of(rows)
-    return PairCounts.empty(Coding.given([[]] * len(columns)), 2).learned(columns, labels, weights)
+    return PairCounts.empty(Coding.from_values([[]] * len(columns)), 2).learn(columns, labels, weights)
 
 
 def share(rows: list[tuple], **fixed: float) -> float:
@@ -91,7 +91,9 @@ def test_what_is_equal_is_equal_however_it_is_rounded() -> None:
     """Every combination of values comes once: nothing tells about anything, exactly."""
     X = np.array(list(product(range(3), range(5), range(7), range(2))))
     labels, weights = np.zeros(len(X), int), np.full(len(X), 1 / 3)
-    assert not PairCounts.empty(Coding.given([[]] * 4), 1).learned(Columns(X.T), labels, weights).information().any()
+    assert (
+        not PairCounts.empty(Coding.from_values([[]] * 4), 1).learn(Columns(X.T), labels, weights).information().any()
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,4 +1,4 @@
-"""Cuts are Fayyad and Irani's: checked against their rule in exact arithmetic, and against known cuts of tables."""
+"""Cuts equal Fayyad and Irani's rule in exact arithmetic, and known cuts of tables."""
 
 import math
 from fractions import Fraction

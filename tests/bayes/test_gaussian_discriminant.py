@@ -348,7 +348,7 @@ def test_forgetting_what_cannot_have_been_learned_is_refused(rows: list[list[flo
     ("row", "message"),
     [
         ([NAN, 1.0], "X has NaN: a row with a value missing cannot be learned. Impute it, or leave the row out"),
-        ([1e200, 1.0], "X has a value so large that its square is no number: scale the column down"),
+        ([1e200, 1.0], "X has a value whose square overflows: scale the column down"),
     ],
 )
 def test_rows_that_cannot_be_learned_are_refused_and_change_nothing(row: list[float], message: str) -> None:

@@ -1,4 +1,4 @@
-"""What every generative classifier does beyond the shipped checks: errors, names, growth, and models of nothing."""
+"""Generative classifiers beyond the shipped checks: errors, names, growth, and empty models."""
 
 import math
 from collections.abc import Callable

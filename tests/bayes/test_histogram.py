@@ -266,7 +266,7 @@ def test_forgetting_what_was_never_learned_changes_nothing() -> None:
         ({"bins": 2.5}, "bins must be a whole number from 1 up, not 2.5"),
         ({"alpha": -1}, "alpha must be a number from 0 up, not -1"),
         ({"edges": "round"}, "edges must be one of uniform, quantile, bayesian_blocks, mdl, or edges for each column"),
-        ({"edges": EDGES[:1]}, "edges has those of 1 columns, but X has 2 columns"),
+        ({"edges": EDGES[:1]}, "edges are for 1 columns, but X has 2 columns"),
         ({"edges": [[0, 1], [2, 2]]}, r"edges of column 1 must be two or more ascending numbers, not \[2, 2\]"),
         ({"edges": [[0], [0, 1]]}, r"edges of column 0 must be two or more ascending numbers, not \[0\]"),
         ({"edges": [[0, math.inf], [0, 1]]}, "edges of column 0 must be two or more ascending numbers"),

@@ -1,4 +1,4 @@
-"""Each column with up to k parents: naive Bayes for k = 0, the lecture's formula for k = 2, and rows that are kept."""
+"""KDependenceNB: naive Bayes for k = 0, the lecture's formula for k = 2, and the stored rows."""
 
 import math
 import tracemalloc
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from priory.bayes import CategoricalNB, KDependenceNB
 from priory.bayes.coding import Coding
-from priory.bayes.columns import Columns
-from priory.bayes.combinations import Numbers
 from priory.bayes.dependence import PairCounts
+from priory.bayes.input import Columns
+from priory.bayes.sparse_counts import KeyIndex
 
 VALUE = st.sampled_from([0.0, 1.0, 2.0, math.nan])
 KNOWN = st.sampled_from([0.0, 1.0, 2.0])
@@ -70,7 +70,7 @@ def test_the_order_is_by_what_is_told_about_the_class_and_parents_by_what_they_t
 ) -> None:
     X, y = parted(rows)
     model = KDependenceNB(k=k).fit(X, y)
-    counts = PairCounts.empty(Coding.given([[]] * 4), 2).learned(Columns(X.T), y, np.ones(len(y)))
+    counts = PairCounts.empty(Coding.from_values([[]] * 4), 2).learn(Columns(X.T), y, np.ones(len(y)))
     told = counts.information()
     order = model.order_.tolist()
     for at, column in enumerate(order):
@@ -154,21 +154,21 @@ def test_merging_is_learning_both_and_forgetting_gives_the_structure_back(
     assert [values.tolist() for values in both.categories_] == [values.tolist() for values in one.categories_]
     assert both.parents_ == one.parents_
     assert both.predict_joint_log_proba(probes)[:, :2].tolist() == one.predict_joint_log_proba(probes).tolist()
-    assert len(both.rows_.counted()[0]) == len(one.rows_.counted()[0])
+    assert len(both.rows_.codes_and_weights()[0]) == len(one.rows_.codes_and_weights()[0])
 
 
 @pytest.mark.parametrize("row", [["html", "none"], ["mime", "link"], ["html", None], [None, None]])
 def test_rows_that_were_never_learned_are_not_forgotten(row: list[str | None]) -> None:
-    """All rows are kept, so a row whose values were learned in other rows is known for a stranger."""
+    """All rows are kept, so an unlearned row is detected even if its values were learned."""
     model = KDependenceNB().fit([["html", "link"], ["text", "none"], ["text", "none"]], ["spam", "ham", "spam"])
     for rows, label in (([row], "spam"), ([["html", "link"]] * 2, "spam"), ([["html", "link"]], "ham")):
-        before = [part.tolist() for part in model.rows_.counted()]
+        before = [part.tolist() for part in model.rows_.codes_and_weights()]
         with pytest.raises(ValueError, match=r"never learned, or were forgotten already|only 1 were learned"):
             model.forget(rows, [label] * len(rows))
-        assert [part.tolist() for part in model.rows_.counted()] == before
+        assert [part.tolist() for part in model.rows_.codes_and_weights()] == before
 
 
-def test_a_value_that_comes_back_after_it_was_forgotten_is_learned_anew() -> None:
+def test_a_value_that_comes_back_after_it_was_forgotten_is_learned_again() -> None:
     model = KDependenceNB().fit([["noon"], ["night"]], ["ham", "spam"])
     model.forget([["noon"]], ["ham"]).partial_fit([["dawn"], ["noon"]], ["ham", "ham"])
     assert model.categories_[0].tolist() == ["dawn", "night", "noon"]
@@ -184,7 +184,7 @@ def test_weights_that_are_no_whole_numbers_are_taken_back_without_a_trace() -> N
         model.partial_fit([["dusk"]], ["ham"], sample_weight=[weight])
     model.forget([["dusk"]], ["ham"], sample_weight=[0.3])
     assert model.categories_[0].tolist() == ["night", "noon"]
-    assert model.rows_.counted()[1].tolist() == [[0.1, 0.2], [0.0, 1.0]]
+    assert model.rows_.codes_and_weights()[1].tolist() == [[0.1, 0.2], [0.0, 1.0]]
 
 
 def test_only_combinations_that_occur_take_memory() -> None:
@@ -209,7 +209,7 @@ def test_keys_are_found_in_a_small_table_as_in_a_large_one(keys: list[int], prob
     """Keys below 60,000 have a table of all possible ones, the others are searched for."""
     for most in (60_000, 90_001):
         some, asked = (np.array([key for key in each if key < most], np.int64) for each in (keys, probes + keys))
-        numbers = Numbers.of(some, most)
+        numbers = KeyIndex.of(some, most)
         assert (numbers.places is None) == (most == 90_001)
         order = sorted(set(some.tolist()))
         assert numbers.find(asked).tolist() == [order.index(key) if key in order else -1 for key in asked.tolist()]

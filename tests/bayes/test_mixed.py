@@ -237,9 +237,9 @@ def test_arrays_are_drawn_as_arrays_and_what_is_continuous_stays_real() -> None:
     [
         (
             {"size": "gaussian"},
-            "densities has the column 'size', but those of X are sender, known, kB, hour, links, rank",
+            "densities names the column 'size', but X has sender, known, kB, hour, links, rank",
         ),
-        ({6: "gaussian"}, "densities has the column 6, but those of X are sender"),
+        ({6: "gaussian"}, "densities names the column 6, but X has sender"),
         (
             {"kB": "normal"},
             "the density of 'kB' must be one of bernoulli, categorical, .*, or such a model, not 'normal'",
@@ -263,7 +263,7 @@ def test_densities_that_do_not_fit_are_refused(densities: dict[Any, Any], compla
         ),
         (
             pl.DataFrame({"sent": [[1], [2]]}),
-            "X has in sent neither numbers, names nor truths: convert it, or leave it",
+            "X has in sent neither numbers, names nor booleans: convert it, or leave it",
         ),
         (pd.DataFrame({"kB": [1.0, math.inf]}), "X has in kB what GaussianNB cannot take: Input X contains infinity"),
         (

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from priory.bayes.moments import joined, log_densities, means_and_variances, moments
+from priory.bayes.moments import add_moments, log_densities, means_and_variances, moments
 
 Floats = NDArray[np.float64]
 NUMBERS = st.floats(-1e12, 1e12, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-12)
@@ -52,7 +52,7 @@ def test_order_and_parts_change_nothing(values: list[float], random: "np.random.
     cut = len(values) // 2
     whole = means_and_variances(table(values))
     assert means_and_variances(table(shuffled)) == whole
-    assert means_and_variances(joined(table(shuffled[:cut]), table(shuffled[cut:]))) == whole
+    assert means_and_variances(add_moments(table(shuffled[:cut]), table(shuffled[cut:]))) == whole
 
 
 @given(st.lists(st.tuples(NUMBERS, WEIGHTS), min_size=1, max_size=8), st.sampled_from([1e10, -3e7, 1e15]))
@@ -61,7 +61,7 @@ def test_an_outlier_comes_and_goes(rows: list[tuple[float, float]], outlier: flo
     values, weights = [x for x, _ in rows], [w for _, w in rows]
     largest = max(Fraction(x) ** 2 for x in [*values, outlier])
     before = table(values, weights)
-    after = joined(joined(before, table([outlier], [0.1])), table([outlier], [-0.1]))
+    after = add_moments(add_moments(before, table([outlier], [0.1])), table([outlier], [-0.1]))
     for found, expected in zip(exact(after), exact(before), strict=True):
         assert abs(found - expected) <= Fraction(1, 10**40) * largest
 
@@ -111,7 +111,7 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(IndexError, match="1 labels and 2 weights for 2 rows"):
         moments(X, np.array([0]), one, 2)
     with pytest.raises(IndexError, match="different columns or classes cannot be added"):
-        joined(np.zeros((9, 1, 1)), np.zeros((9, 2, 1)))
+        add_moments(np.zeros((9, 1, 1)), np.zeros((9, 2, 1)))
     with pytest.raises(IndexError, match="has 9 sums, not 3"):
         means_and_variances(np.zeros((3, 1, 1)))
     with pytest.raises(IndexError, match="3 parameters of 2 columns for rows of 1"):

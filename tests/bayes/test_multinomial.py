@@ -1,4 +1,4 @@
-"""Naive Bayes on counts says what its formula says in fractions, on any table, dense or sparse."""
+"""MultinomialNB equals its formula in fractions, on any table, dense or sparse."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""A person's own evidence: the compiled sum is the formula, and rows are those in which was counted."""
+"""A user's own evidence: the compiled sum equals the formula, and reads the rows that were counted."""
 
 import math
 import random
@@ -81,12 +81,12 @@ def test_who_takes_back_what_was_never_counted_changes_nothing() -> None:
     counts = Counts.empty(4, 2, BITS)
     rows = MODEL.rows(buckets, offsets, 1, BITS)
     counts.add_personal(rows, 0)
-    before = [bytes(part) for part in counts.room]
+    before = [bytes(part) for part in counts.buffers]
     with pytest.raises(ValueError, match="features were never counted"):
         counts.subtract_personal(rows, 1)
-    assert [bytes(part) for part in counts.room] == before
+    assert [bytes(part) for part in counts.buffers] == before
     counts.subtract_personal(rows, 0)
-    assert counts.room == Counts.empty(4, 2, BITS).room
+    assert counts.buffers == Counts.empty(4, 2, BITS).buffers
     assert len(counts.parts) == 4  # nobody has anything: nothing is stored for it
 
 

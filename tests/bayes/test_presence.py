@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.bayes import Counts, PresenceBayes
-from priory.bayes.counts import stored
+from priory.bayes.counts import pack_predictions
+from priory.bayes.presence import DOUBT, UNIT, correction
 
 #: 340-19, training example: six messages of label 1, four of label 0, two features.
 X = [[0, 1], [1, 1], [0, 0], [1, 1], [1, 1], [0, 0], [1, 0], [1, 0], [1, 1], [1, 0]]
@@ -162,7 +163,7 @@ def test_the_kernel_gives_the_formula_in_fractions(
 
 def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -> None:
     counts = counted(X, Y)
-    counts.add(np.array([1], np.uint32), 1, stored([(0.2, 7)]))
+    counts.add(np.array([1], np.uint32), 1, pack_predictions([(0.2, 7)]))
     buckets, offsets = np.array([0, 1], np.uint32), np.array([0, 2])
     model = PresenceBayes((1.0,))
     assert (
@@ -171,3 +172,25 @@ def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -
     )
     ham, spam = (model.terms(buckets, offsets, counts, label) for label in (0, 1))
     assert ham.tolist() == pytest.approx([-term for term in spam])
+
+
+@pytest.mark.parametrize(
+    "probability", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 5), Fraction(1, 2), Fraction(9, 10)]
+)
+def test_a_correction_is_the_surprise_times_the_probability_that_the_label_is_no_slip(probability: Fraction) -> None:
+    exact = UNIT * (1 - probability) * probability / (probability + Fraction(str(DOUBT)))
+    assert correction(float(probability)) == round(exact)
+
+
+def test_what_was_known_corrects_nothing_and_neither_does_what_cannot_be() -> None:
+    assert correction(1.0) == correction(0.999) == 0
+    assert correction(0.0) == correction(0.0001) == 0
+
+
+def test_a_near_miss_corrects_more_than_what_looks_like_a_wrong_label() -> None:
+    assert correction(0.4) > 2 * correction(0.01) > 0
+
+
+@given(st.floats(0, 1))
+def test_a_correction_fits_the_byte_in_which_it_is_stored(probability: float) -> None:
+    assert 0 <= correction(probability) <= UNIT < 128

@@ -1,4 +1,4 @@
-"""The prior is what its table says, for any counts; what is no prior is refused with a reason."""
+"""The prior equals its table for any counts; an invalid prior is refused with a reason."""
 
 from fractions import Fraction
 from typing import Any

@@ -264,7 +264,7 @@ def fitted_attributes(model: PrunedTree) -> set[str]:
 
 @pytest.mark.parametrize("choose", ["depth", "pruning", "splits"])
 @pytest.mark.parametrize("before", ["depth", "pruning", "splits"])
-def test_a_tree_fitted_anew_keeps_nothing_of_another_choice(before: str, choose: str) -> None:
+def test_a_tree_fitted_again_keeps_nothing_of_another_choice(before: str, choose: str) -> None:
     X, y = mail(60)
     model = PrunedTree(choose=before, random_state=0).fit(pd.DataFrame(X, columns=["offer", "links", "length"]), y)
     model.set_params(choose=choose).fit(X, y)

@@ -44,7 +44,7 @@ def test_with_more_classes_the_other_must_be_named() -> None:
 
 @pytest.mark.parametrize("pair", [("virus", "ham"), ("ham", "virus")])
 def test_a_class_that_is_none_is_refused(pair: tuple[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"'virus' is none of the classes \['ham', 'list', 'spam'\]"):
+    with pytest.raises(ValueError, match=r"'virus' is not one of the classes \['ham', 'list', 'spam'\]"):
         TERMS.log_odds(*pair)
 
 

@@ -1,19 +1,25 @@
-"""What holds for all commands: one line for what is wrong, a page for each, and nothing loaded that is not needed."""
+"""Properties of all commands: errors in one line, documentation, and quick starts."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from command import PRIORY, priory, unread
-from priory.cli.app import COMMANDS
+from priory.cli.app import COMMANDS, app
+
+#: Options that several commands share; the page explains them once.
+COMMON_OPTIONS = ("--home", "--json", "--help", "--config", "--jobs", "--cluster")
 
 
-def test_the_version_is_told(tmp_path: Path):
+def test_the_version_is_printed(tmp_path: Path):
     assert re.fullmatch(rb"priory \d+\.\d+\.\d+\n", priory("--version", home=tmp_path).stdout)
 
 
@@ -42,7 +48,7 @@ def test_output_that_cannot_be_written_is_one_line(home: Path):
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["check -", "check --json -", "lessons", "lessons --json", "config", "stats", ""])
-def test_who_reads_no_more_is_told_nothing(command: str, unbuffered: str, home: Path):
+def test_a_closed_pipe_is_silent(command: str, unbuffered: str, home: Path):
     assert unread(*command.split(), home=home, unbuffered=unbuffered) == (1, b"")
 
 
@@ -55,13 +61,13 @@ def test_who_reads_no_more_is_told_nothing(command: str, unbuffered: str, home: 
         (("check", "/no/such/mail"), "/no/such/mail"),
         (
             ("merge", "postgresql://ann:secret@db.example/mail"),
-            "merge takes homes: copy it into one first with priory move postgresql://ann@db.example/mail HOME",
+            "merge takes homes; copy the journal into one first: priory move postgresql://ann@db.example/mail HOME",
         ),
-        (("merge", "/no/such/home"), "/no/such/home is no home of a filter: there is no journal.sqlite"),
+        (("merge", "/no/such/home"), "/no/such/home is not the home of a filter: it has no journal.sqlite"),
         (("explain", "-", "--html", "/no/such/folder/x.html"), "/no/such/folder/x.html cannot be written"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
+def test_errors_are_printed_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
     result = priory(*arguments, home=home, stdin=b"Subject: x\n\n")
     assert result.returncode == 1
     assert result.stderr.startswith(b"priory: ")
@@ -73,13 +79,13 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[str, ...], said: str
     "command",
     ["stats", "check -", "learn ham -", "serve", "config", "token --list", "open --print", "imap", "lab report"],
 )
-def test_a_home_that_can_be_none_is_said_in_one_line(command: str, tmp_path: Path):
+def test_an_impossible_home_is_reported_in_one_line(command: str, tmp_path: Path):
     (tmp_path / "file").write_text("no folder\n")
-    unknown = "write the whole path, from / on, with --home or PRIORY_HOME\n"
+    unknown = "use an absolute path with --home or PRIORY_HOME\n"
     for home, said in (
-        (Path("~no-such-account"), f"priory: it is not known where ~no-such-account is: {unknown}"),
-        (tmp_path / "file", f"priory: {tmp_path}/file is no folder: name another --home\n"),
-        (tmp_path / ("x" * 300), "xx cannot be used: File name too long. Check its name, and what this account may do"),
+        (Path("~no-such-account"), f"priory: cannot resolve ~no-such-account: {unknown}"),
+        (tmp_path / "file", f"priory: {tmp_path}/file is not a folder: name another --home\n"),
+        (tmp_path / ("x" * 300), "xx cannot be used: File name too long. Check its name and permissions."),
     ):
         result = priory(*command.split(), home=home, stdin=b"Subject: x\n\n")
         assert result.returncode == 1
@@ -87,7 +93,7 @@ def test_a_home_that_can_be_none_is_said_in_one_line(command: str, tmp_path: Pat
         assert said in result.stderr.decode()
 
 
-def test_mail_passes_also_if_the_home_can_be_none(tmp_path: Path):
+def test_mail_passes_even_if_the_home_is_impossible(tmp_path: Path):
     raw = b"Subject: x\n\n"
     for home in (Path("~no-such-account"), tmp_path / ("x" * 300)):
         passed, kept = (priory("filter", *more, home=home, stdin=raw) for more in ((), ("--strict",)))
@@ -98,14 +104,14 @@ def test_mail_passes_also_if_the_home_can_be_none(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("merge", "~no-such-account"), "it is not known where ~no-such-account is: write the whole path, from / on\n"),
-        (("move", "~no-such-account", "x"), "it is not known where ~no-such-account is: write the whole path"),
-        (("lab", "evaluate", "spam=~no-such-account"), "it is not known where ~no-such-account is"),
-        (("config", "--config", "~no-such-account/x"), "it is not known where ~no-such-account/x is"),
+        (("merge", "~no-such-account"), "cannot resolve ~no-such-account: use an absolute path\n"),
+        (("move", "~no-such-account", "x"), "cannot resolve ~no-such-account: use an absolute path"),
+        (("lab", "evaluate", "spam=~no-such-account"), "cannot resolve ~no-such-account"),
+        (("config", "--config", "~no-such-account/x"), "cannot resolve ~no-such-account/x"),
         (("stats", "--home", "new\nline\x1b[31m"), "there is no folder new·line·[31m: name another --home"),
     ],
 )
-def test_odd_paths_are_said_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
+def test_odd_paths_are_reported_in_one_line(arguments: tuple[str, ...], said: str, home: Path):
     result = priory(*arguments, home=home)
     assert result.returncode == 1
     assert result.stderr.count(b"\n") == 1
@@ -136,7 +142,7 @@ def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
 
 
 def loaded_by(message: Path, home: Path, *arguments: object) -> set[str]:
-    """The modules that a command loads which is given a message; it must come to its end."""
+    """Return the modules that a command loads when it is given a message."""
     listed = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     command = [sys.executable, "-c", f"{listed}; from priory.cli import main; main()", *map(str, arguments)]
     environment = {**os.environ, "PRIORY_HOME": str(home)}
@@ -145,28 +151,42 @@ def loaded_by(message: Path, home: Path, *arguments: object) -> set[str]:
 
 
 @pytest.mark.parametrize("command", ["check FILE", "check --jobs 2 FILE", "filter", "learn ham FILE", "forget FILE"])
-def test_what_a_mail_server_starts_loads_nothing_that_it_does_not_need(command: str, inbox: Path, tmp_path: Path):
+def test_commands_for_mail_servers_load_only_what_they_need(command: str, inbox: Path, tmp_path: Path):
     message = next((inbox / "taught" / "spam").iterdir())
     for label in ("ham", "spam"):
         priory("learn", label, inbox / "taught" / label, home=tmp_path)
     loaded = loaded_by(message, tmp_path, *command.replace("FILE", str(message)).split())
     unneeded = "asyncio email joblib multiprocessing numpy psycopg rich scipy sklearn tarfile tomllib"
-    assert "priory.filter" in loaded
+    assert "priory.filter.filter" in loaded
     assert not {name for name in loaded if name.partition(".")[0] in unneeded.split()}
     assert not {name for name in loaded if name.startswith(("priory.lab", "priory.cli.lab", "priory.demo"))}
-    assert loaded.isdisjoint({"priory.cli.show", "priory.bayes.generative"})
-    assert ("priory.cli.teach" in loaded) == command.startswith("learn")
+    assert loaded.isdisjoint({"priory.cli.explanation", "priory.bayes.generative"})
+    assert ("priory.cli.learn" in loaded) == command.startswith("learn")
     assert ("priory.cli.forget" in loaded) == command.startswith("forget")
 
 
-def test_every_command_and_option_is_documented(tmp_path: Path):
-    documented = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
-    for name in [name for name in COMMANDS if name != "lab"]:
-        assert f"## priory {name}" in documented
-        helped = subprocess.run(
-            [PRIORY, name, "--help"], capture_output=True, env={**os.environ, "COLUMNS": "200"}, check=True
-        )
-        options = set(re.findall(r"--[a-z-]+", helped.stdout.decode())) - {"--help"}
-        assert "Example" in helped.stdout.decode()
-        missing = [option for option in options if option not in documented]
-        assert not missing, f"{name}: {missing}"
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield every command but those of the workbench, with its name."""
+    for name in COMMANDS:
+        command = typer.main.get_command(app).get_command(None, name)
+        if name != "lab":
+            yield from ((f"{name} {sub}", each) for sub, each in getattr(command, "commands", {"": command}).items())
+
+
+def documented_as(option: Any) -> str:
+    """Return the row of the documentation for an option, with the text of its help."""
+    value = "" if option.is_flag else f" {option.metavar or option.name.upper()}"
+    names = [f"`{name}{value}`" for name in (*option.opts, *option.secondary_opts)]
+    return f"| {', '.join([*names, *([f'`{option.envvar}`'] if option.envvar else [])])} | {option.help} |"
+
+
+def test_every_command_and_option_is_documented_as_its_help_says():
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    for name, command in commands():
+        assert f"## priory {name.split()[0]}" in page
+        assert "**Example" in command.help
+        for option in command.params:
+            if option.param_type_name != "option" or option.opts[0] in COMMON_OPTIONS:
+                assert option.opts[0] in page or option.param_type_name == "argument"
+            elif not name.startswith("user "):  # whose commands are a table
+                assert documented_as(option) in page, f"docs/commands.md lacks\n{documented_as(option)}"

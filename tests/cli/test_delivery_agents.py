@@ -1,4 +1,4 @@
-"""procmail and maildrop with the recipes: they mark and file mail, and lose none whatever becomes of the filter."""
+"""procmail and maildrop with the recipes: they mark and file mail, and lose none if the filter fails."""
 
 import os
 import pwd
@@ -19,7 +19,7 @@ Deliver = Callable[[bytes], tuple[str, bytes]]
 
 
 def program(folder: Path, script: str) -> None:
-    """Put a program of the name priory into a folder."""
+    """Write a program called priory into a folder."""
     folder.mkdir(exist_ok=True)
     (folder / "priory").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "priory").chmod(0o755)
@@ -27,7 +27,7 @@ def program(folder: Path, script: str) -> None:
 
 @pytest.fixture
 def person(home: Path, tmp_path: Path) -> Path:
-    """The home of somebody who has an inbox, and a filter that has learned."""
+    """The home of a user with an inbox and a trained filter."""
     for name in ("new", "cur", "tmp"):
         (tmp_path / "person" / "Maildir" / name).mkdir(parents=True)
     shutil.copytree(home, tmp_path / "person" / ".priory", ignore=shutil.ignore_patterns("socket"))
@@ -38,7 +38,7 @@ def person(home: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def system_mailbox() -> Iterator[None]:
-    """Remove the mailbox that procmail makes beside where it delivers to."""
+    """Remove the mailbox that procmail creates beside its target."""
     mailbox = Path("/var/mail", pwd.getpwuid(os.geteuid()).pw_name)
     was_there = mailbox.exists()
     yield
@@ -48,7 +48,7 @@ def system_mailbox() -> Iterator[None]:
 
 @pytest.fixture(params=["procmail", "maildrop"])
 def deliver(request: pytest.FixtureRequest, person: Path, system_mailbox: None) -> Deliver:
-    """Hand a message to an agent; return the folder it arrives in, and what arrives."""
+    """Pass a message to an agent; return the folder and the content of the delivered message."""
     needed.program(request.param)
     path = f"{person.parent / 'bin'}:/usr/bin:/bin"
     if request.param == "procmail":
@@ -88,7 +88,7 @@ def test_mail_is_marked_and_filed(deliver: Deliver, ham: bytes, spam: bytes):
         assert read.count(b"X-Priory-Verdict") == 1
 
 
-def test_a_daemon_is_asked_if_there_is_one(deliver: Deliver, person: Path, spam: bytes):
+def test_a_running_daemon_answers(deliver: Deliver, person: Path, spam: bytes):
     alone = deliver(spam)
     with serving(person / ".priory") as daemon:
         assert deliver(spam) == alone

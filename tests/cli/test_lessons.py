@@ -1,4 +1,4 @@
-"""Looking at lessons and forgetting those that are selected, as a person and as a program do."""
+"""Listing lessons and forgetting a selection, for people and for programs."""
 
 import json
 import time
@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from command import priory
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from priory.journal import Selection
 
 
 @pytest.fixture
 def taught(inbox: Path, tmp_path: Path) -> Path:
-    """The home of a filter that Ann and nobody in particular have taught."""
+    """The home of a filter with lessons of Ann and lessons without a user."""
     home = tmp_path / "home"
     for i, label in enumerate(("ham", "spam")):
         some = sorted((inbox / "taught" / label).iterdir())[:30]
@@ -28,14 +28,14 @@ def listed(home: Path, *arguments: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_person_sees_a_table_that_fits_and_how_to_go_on(taught: Path):
+def test_a_table_fits_the_terminal_and_names_the_next_page(taught: Path):
     for columns in (80, 120):
         shown = priory("lessons", "--most", 7, home=taught, columns=str(columns)).stdout.decode().splitlines()
         assert shown[0].split() == ["local", "time", "label", "before", "digest", "by", "sender", "source"]
         assert all(len(line) <= columns for line in shown[:8])
         assert all(line.rstrip().endswith(".eml") and " spam " in line and " ann " in line for line in shown[1:8])
         assert shown[8] == f"7 of 60 lessons in {taught}"
-    assert shown[9].startswith("the next: the same with --after ")
+    assert shown[9].startswith("next page: the same command with --after ")
     last = priory("lessons", "--most", 60, "--after", shown[9].split()[-1], home=taught).stdout.decode()
     assert f"\n53 of 60 lessons in {taught}\n" in last
     assert "the next" not in last
@@ -72,7 +72,7 @@ def test_lessons_are_selected_by_how_probable_they_were(taught: Path):
     assert len(listed(taught)) == 60 - len(unlikely)
 
 
-def test_times_are_local_unless_they_say_otherwise(taught: Path, monkeypatch: pytest.MonkeyPatch):
+def test_times_are_local_unless_they_have_an_offset(taught: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TZ", "XYZ-05:00")  # five hours ahead of Greenwich
     first = datetime.fromisoformat(str(listed(taught)[-1]["time"]))
     local = (first + timedelta(hours=5)).replace(tzinfo=None)
@@ -90,27 +90,30 @@ def test_times_are_local_unless_they_say_otherwise(taught: Path, monkeypatch: py
     ("wrong", "said"),
     [
         (["--certainty-below", "1.5"], "a certainty is a probability, from 0 to 1"),
-        (["--since", "yesterday"], "--since 'yesterday' is no time: write 2026-11-01 or 2026-11-01T14:30, which are"),
-        (["--until", "2026-02-30"], "--until '2026-02-30' is no time"),
-        (["--until", "0001-01-01"], "--until '0001-01-01' is no time"),
-        (["--since", "2026-11-02", "--until", "2026-11-01"], "let the first be the earlier"),
-        (["--digest", "xyz"], "'xyz' is not how a digest begins"),
+        (
+            ["--since", "yesterday"],
+            "--since yesterday: since is not a time: write 2026-11-01 or 2026-11-01T14:30, which are",
+        ),
+        (["--until", "2026-02-30"], "--until 2026-02-30: until is not a time"),
+        (["--until", "0001-01-01"], "--until 0001-01-01: until is not a time"),
+        (["--since", "2026-11-02", "--until", "2026-11-01"], "since must be earlier than until"),
+        (["--digest", "xyz"], "'xyz' is not the beginning of a digest"),
         (["--label", "sapm"], "unknown label 'sapm'; this filter knows ham, spam"),
     ],
 )
-def test_a_selection_that_cannot_be_meant_is_refused(taught: Path, command: str, wrong: list[str], said: str):
+def test_invalid_selections_are_refused(taught: Path, command: str, wrong: list[str], said: str):
     refused = priory(command, *wrong, home=taught)
     assert (refused.returncode, refused.stdout) == (1, b"")
     assert said in refused.stderr.decode()
 
 
-def test_a_page_goes_on_only_where_one_ended(taught: Path):
+def test_a_page_continues_only_where_one_ended(taught: Path):
     refused = priory("lessons", "--after", "yesterday", home=taught)
     assert refused.returncode == 1
-    assert refused.stderr == b"priory: 'yesterday' is no place to go on after: take it from the page before\n"
+    assert refused.stderr == b"priory: 'yesterday' is not a place in the list: take it from the page before\n"
 
 
-def test_forget_says_how_many_and_forgets_them_if_that_is_meant(taught: Path):
+def test_forget_counts_a_selection_and_forgets_it_with_yes(taught: Path):
     asked = priory("forget", "--user", "ann", home=taught)
     assert asked.returncode == 1
     assert asked.stdout == b"30 lessons selected, none forgotten: --yes forgets them, priory lessons shows them\n"
@@ -129,7 +132,7 @@ def test_forget_says_how_many_and_forgets_them_if_that_is_meant(taught: Path):
 def test_forget_takes_messages_or_a_selection_and_never_everything(taught: Path, inbox: Path):
     one = next((inbox / "taught" / "spam").iterdir())
     for wrong, said in (
-        (("--auto", one), b"either messages or options that select lessons"),
+        (("--auto", one), b"forget takes messages or options that select lessons"),
         (("--yes",), b"needs a message, a digest, or options that select lessons"),
         (("--yes", "--source", "", "--digest", ""), b"needs a message, a digest, or options that select lessons"),
     ):
@@ -138,14 +141,14 @@ def test_forget_takes_messages_or_a_selection_and_never_everything(taught: Path,
     assert len(listed(taught)) == 60
 
 
-def test_what_is_no_text_or_no_small_number_is_only_not_found(taught: Path):
+def test_undecodable_text_and_large_numbers_match_nothing(taught: Path):
     for nothing in (("--source", b"\xff"), ("--user", b"\xff"), ("--sender", b"\xff")):
         option, value = nothing
         assert listed(taught, option, value.decode(errors="surrogateescape")) == []
     assert len(listed(taught, "--most", "9" * 30)) == 60
 
 
-def test_who_may_only_look_changes_nothing(taught: Path):
+def test_an_account_without_write_access_changes_nothing(taught: Path):
     before = {path.name: path.read_bytes() for path in taught.iterdir()}
     priory("lessons", "--label", "spam", home=taught)
     priory("forget", "--label", "spam", home=taught)

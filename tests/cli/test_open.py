@@ -1,4 +1,4 @@
-"""`priory open`: with a daemon, without one, and with a browser that notes what it is told."""
+"""`priory open`: with a daemon, without one, and with a browser that records its arguments."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from command import PRIORY, priory
 from http_client import Client
-from priory.server.tokens import ENTRY, listed
+from priory.server.tokens import TokenUse, read_tokens
 from real_daemon import PATIENCE_S, serving, wait_until
 
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
@@ -37,7 +37,7 @@ def opening(home: Path, out: Path, *options: str, **environment: str) -> Iterato
         process.wait(PATIENCE_S)
 
 
-def test_without_a_daemon_one_is_started_in_a_home_that_is_made(tmp_path: Path):
+def test_without_a_daemon_one_is_started_in_a_new_home(tmp_path: Path):
     home, out = tmp_path / "new", tmp_path / "out"
     with opening(home, out) as process:
         wait_until(lambda: "Ctrl-C stops both" in out.read_text(), out.read_text)
@@ -54,7 +54,7 @@ def test_without_a_daemon_one_is_started_in_a_home_that_is_made(tmp_path: Path):
     assert home.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_browser_is_told_where_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_browser_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home, told = tmp_path / "home", tmp_path / "told"
     home.mkdir()
     browser = tmp_path / "browser"
@@ -75,10 +75,10 @@ def test_a_link_can_be_printed_and_leads_through_the_proxy_if_there_is_one(tmp_p
         said = priory("open", "--print", home=tmp_path)
     assert re.fullmatch(r"https://priory\.mail\.example/enter\?key=priory_[\w-]{43}\n", said.stdout.decode())
     assert said.stderr.decode() == "priory: open this link within a minute; it works once\n"
-    assert [each.use for each in listed(tmp_path)] == [ENTRY]
+    assert [each.use for each in read_tokens(tmp_path)] == [TokenUse.ENTRY]
 
 
-def test_somebody_else_at_the_address_is_not_taken_for_the_daemon(tmp_path: Path):
+def test_another_program_at_the_address_is_not_taken_for_the_daemon(tmp_path: Path):
     with serving(tmp_path), socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         (tmp_path / "priory.toml").write_text(f'[http]\nlisten = "127.0.0.1:{port}"\n')
@@ -94,12 +94,16 @@ def test_somebody_else_at_the_address_is_not_taken_for_the_daemon(tmp_path: Path
 @pytest.mark.parametrize(
     ("config", "later", "said"),
     [
-        ("", "", 'the daemon shows no page: write [http] and listen = "127.0.0.1:7358" into'),
-        ("", '[http]\nlisten = "127.0.0.1:{port}"\n', "does it know of [http] yet? Send it SIGHUP"),
-        ('[http]\nlisten = "127.0.0.1:0"\n', "", "is nothing that a browser can be told: name a host and a port"),
+        ("", "", 'the daemon serves no page: write [http] and listen = "127.0.0.1:7358" into'),
+        ("", '[http]\nlisten = "127.0.0.1:{port}"\n', "if [http] was added after it started, reload it with SIGHUP"),
+        (
+            '[http]\nlisten = "127.0.0.1:0"\n',
+            "",
+            "a browser cannot open [http] listen = 127.0.0.1:0: add an address with a host and a port",
+        ),
     ],
 )
-def test_a_daemon_without_a_page_says_what_to_do(config: str, later: str, said: str, tmp_path: Path):
+def test_a_daemon_without_a_page_is_reported_with_the_remedy(config: str, later: str, said: str, tmp_path: Path):
     (tmp_path / "page.lock").write_text("127.0.0.1:1")  # of one that has ended
     with serving(tmp_path, config):
         if later:

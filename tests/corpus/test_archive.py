@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from priory.corpus import CorpusError, looks, read
+from priory.corpus import CorpusError, mail_file, read
 
 KINDS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
 
@@ -118,5 +118,5 @@ def test_an_archive_that_is_none_is_told(tmp_path):
 
 
 def test_an_archive_is_known_by_its_suffix_in_any_case():
-    assert looks.is_archive("SPAM.TAR.GZ")
-    assert not looks.is_archive("tar")
+    assert mail_file.is_archive("SPAM.TAR.GZ")
+    assert not mail_file.is_archive("tar")

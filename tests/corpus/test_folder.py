@@ -1,4 +1,4 @@
-"""Whatever mail lies below a folder is found."""
+"""All mail below a folder is found."""
 
 import os
 import shutil

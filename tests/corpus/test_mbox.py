@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from priory.corpus import LARGEST_MESSAGE, mbox, read
-from priory.corpus.raw import file_bytes
+from priory.corpus.storage import file_bytes
 
 TWO = b"From ann@example.org Mon Jan  1 09:00:00 2024\nSubject: lunch?\n\nAt noon.\n\nFrom bob\nSubject: yes\n"
 
@@ -17,7 +17,7 @@ def messages(text: bytes) -> list[bytes]:
 
 
 def by_lines(text: bytes) -> list[bytes]:
-    """Split an mbox as its definition reads: line by line."""
+    """Split an mbox line by line, as its definition says."""
     found: list[list[bytes]] = []
     blank = True
     for line in io.BytesIO(text):
@@ -87,8 +87,8 @@ def test_a_file_shorter_than_the_word_from_is_a_message():
 
 
 def test_the_only_message_of_a_file_is_not_split():
-    assert mbox.only(b"From a\nSubject: x\n\n>From b\n\nFrom c\n\n") == b"Subject: x\n\nFrom b\n\nFrom c\n"
-    assert mbox.only(b"Subject: x\n\n>From b\n\n") == b"Subject: x\n\n>From b\n\n"
+    assert mbox.single_message(b"From a\nSubject: x\n\n>From b\n\nFrom c\n\n") == b"Subject: x\n\nFrom b\n\nFrom c\n"
+    assert mbox.single_message(b"Subject: x\n\n>From b\n\n") == b"Subject: x\n\n>From b\n\n"
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])

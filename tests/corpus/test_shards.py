@@ -1,4 +1,4 @@
-"""Who reads an mbox in parts reads what who reads the whole does."""
+"""An mbox that is read in shards gives the same messages as one that is read whole."""
 
 from pathlib import Path
 
@@ -13,15 +13,15 @@ PIECES = (b"From ", b"\n", b"\r\n", b"\n\nFrom ", b"\n\r\nFrom ", b">From ", b"a
 
 
 def whole(path: Path) -> list[tuple[str, bytes | None]]:
-    return list(folder.named(str(path)))
+    return list(folder.read_named(str(path)))
 
 
 def in_shards(path: Path, shard_bytes: int) -> list[tuple[str, bytes | None]]:
-    part = Part("ham", str(path), folder.named, (str(path),), "file")
+    part = Part("ham", str(path), folder.read_named, (str(path),), "file")
     several = shards.shards(part, path.stat().st_size, shard_bytes)
     assert several is not None
-    numbers = shards.Numbers()
-    return [(numbers.of(source), raw) for each in several for source, raw in each.read()]
+    numbering = shards.ShardNumbering()
+    return [(numbering.number(source), raw) for each in several for source, raw in each.read()]
 
 
 @settings(max_examples=300, deadline=None)
@@ -47,7 +47,7 @@ def test_messages_larger_than_blocks_and_shards_are_the_same(tmp_path: Path, sha
 def test_what_is_appended_meanwhile_is_read_too(tmp_path: Path):
     path = tmp_path / "inbox.mbox"
     path.write_bytes(b"From a\nSubject: lunch?\n\n")
-    several = shards.shards(Part("ham", str(path), folder.named, (str(path),), "file"), path.stat().st_size, 5)
+    several = shards.shards(Part("ham", str(path), folder.read_named, (str(path),), "file"), path.stat().st_size, 5)
     with path.open("ab") as inbox:
         inbox.write(b"From b\nSubject: yes\n\n")
     assert [raw for each in several or () for _, raw in each.read()] == [b"Subject: lunch?\n", b"Subject: yes\n"]
@@ -56,4 +56,4 @@ def test_what_is_appended_meanwhile_is_read_too(tmp_path: Path):
 def test_a_message_is_no_mbox(tmp_path: Path):
     path = tmp_path / "lunch.eml"
     path.write_bytes(b"Subject: lunch?\n")
-    assert shards.shards(Part("ham", str(path), folder.named, (str(path),), "file"), 16, 8) is None
+    assert shards.shards(Part("ham", str(path), folder.read_named, (str(path),), "file"), 16, 8) is None

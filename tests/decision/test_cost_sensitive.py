@@ -27,8 +27,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priory.bayes import BernoulliNB as CountingNB
-from priory.bayes.checks.comparison import assert_same_statistics
-from priory.bayes.checks.statistics import statistics
+from priory.bayes.checks.comparison import assert_same_statistics, statistics
 from priory.decision import UNSURE, Costs, CostSensitive, decide
 
 #: 340-16: a lost ham costs 100, a missed spam 10.

@@ -3,7 +3,7 @@ from random import Random
 
 import pytest
 
-from priory.demo.disguise import TRICKS, disguised, innocent_words, salad
+from priory.demo.campaigns import TRICKS, disguise, innocent_words, salad
 from priory.demo.draft import draft
 from priory.demo.grammar import between, fill, odds, pieces, subset
 from priory.demo.phrases import ENGLISH_HAM, HAM, SPAM
@@ -93,7 +93,7 @@ def test_braces_may_hold_braces():
 @pytest.mark.parametrize("trick", TRICKS)
 def test_a_trick_changes_long_words_and_leaves_short_ones(trick: str):
     text = "Our loans for you are the best offers in town, without questions"
-    changed = disguised(text, trick, Random(1))
+    changed = disguise(text, trick, Random(1))
     assert changed != text
     assert changed.startswith("Our ")
 

@@ -1,11 +1,11 @@
-"""Each kind of feature finds what it is named for, says so readably, and points at it."""
+"""Each kind of feature finds what its name says, gives readable names, and knows the positions."""
 
 import hashlib
 
 import numpy as np
 import pytest
 
-from priory.features import KINDS, Found, Spec, extract, packed, unpacked
+from priory.features import KINDS, Occurrences, Spec, extract, pack_features, unpack_features
 from priory.features.kinds import GRAM_LENGTH, MOST_MARKUP, MOST_PART_HEADERS
 from priory.features.sections import MOST_SOURCE
 from priory.message import parse
@@ -25,11 +25,11 @@ MAIL = (
 )
 
 
-def found_by_kind(raw: bytes, spec: Spec = EVERYTHING) -> dict[str, list[tuple[str, Found, int]]]:
+def found_by_kind(raw: bytes, spec: Spec = EVERYTHING) -> dict[str, list[tuple[str, Occurrences, int]]]:
     features = extract(parse(raw), spec)
     return {
         kind: [(each.value(i), each, i) for each in several for i in range(len(each.buckets))]
-        for kind, several in zip(KINDS, features.found, strict=True)
+        for kind, several in zip(KINDS, features.occurrences, strict=True)
     }
 
 
@@ -48,7 +48,7 @@ def test_switching_a_kind_off_removes_its_features_and_no_others(kind):
     for i, each in enumerate(KINDS):
         expected = [] if each == kind else whole.buckets[whole.offsets[i] : whole.offsets[i + 1]].tolist()
         assert less.buckets[less.offsets[i] : less.offsets[i + 1]].tolist() == expected
-        assert bool(less.found[i]) == (each != kind)
+        assert bool(less.occurrences[i]) == (each != kind)
 
 
 def test_without_any_kind_there_are_no_features():
@@ -57,7 +57,7 @@ def test_without_any_kind_there_are_no_features():
 
 def test_buckets_of_a_kind_are_those_found_each_once_in_order():
     features = extract(parse(MAIL), EVERYTHING)
-    for i, several in enumerate(features.found):
+    for i, several in enumerate(features.occurrences):
         expected = sorted({bucket for each in several for bucket in each.buckets.tolist()})
         assert features.buckets[features.offsets[i] : features.offsets[i + 1]].tolist() == expected
 
@@ -67,7 +67,7 @@ def test_buckets_lie_within_the_table(bits):
     features = extract(parse(MAIL), Spec(EVERYTHING.kinds, EVERYTHING.patterns, bits))
     assert 0 < max(features.buckets) < 1 << bits
     assert len(features.offsets) == len(KINDS) + 1
-    assert unpacked(packed(features, bits), bits).buckets.tolist() == features.buckets.tolist()
+    assert unpack_features(pack_features(features, bits), bits).buckets.tolist() == features.buckets.tolist()
 
 
 def test_equal_names_share_a_bucket_and_others_hardly_ever_do():
@@ -82,7 +82,7 @@ def test_places_lie_inside_their_section_and_cover_something():
             assert 0 <= each.starts[i] < each.ends[i] <= len(each.section.shown) == len(each.section.folded)
 
 
-def covered(each: Found, i: int) -> str:
+def covered(each: Occurrences, i: int) -> str:
     return each.section.folded[each.starts[i] : each.ends[i]].decode("utf-8", "replace")
 
 
@@ -296,8 +296,8 @@ def test_unknown_kinds_and_impossible_sizes_are_refused():
 
 def test_features_from_the_journal_have_buckets_and_no_names():
     features = extract(parse(MAIL), EVERYTHING)
-    restored = unpacked(packed(features, 22), 22)
-    assert restored.found == ()
+    restored = unpack_features(pack_features(features, 22), 22)
+    assert restored.occurrences == ()
     assert np.array_equal(restored.buckets, features.buckets)
     assert np.array_equal(restored.offsets, features.offsets)
     assert len(restored) == len(features)

@@ -1,9 +1,9 @@
-"""A user's pattern is a feature by its name, found where it matches, in time that no pattern can stretch."""
+"""A user's pattern is a feature with the pattern's name, at its first match, in linear time."""
 
 import pytest
 
 from priory.features import Spec, extract
-from priory.features.patterns import PatternError, compiled
+from priory.features.patterns import PatternError, compile_patterns
 from priory.message import parse
 
 RAW = b"From: ann@home.example\nSubject: For Bob\n\nDear Bob,\nyou won $1,000. " + "Grüße, ÄRGER\n".encode()
@@ -13,7 +13,7 @@ def matches(patterns: dict[str, str], raw: bytes = RAW) -> list[tuple[str, str, 
     features = extract(parse(raw), Spec(kinds=frozenset({"pattern"}), patterns=patterns))
     return [
         (each.value(i), each.section.name, each.section.shown[each.starts[i] : each.ends[i]].decode())
-        for each in features.found[-1]
+        for each in features.occurrences[-1]
         for i in range(len(each.buckets))
     ]
 
@@ -42,7 +42,7 @@ def test_a_pattern_may_match_nothing():
 @pytest.mark.parametrize("pattern", ["(?=offer)", r"(a)\1", "(", "[a", "a{2000}", "*", "(?P<x", r"\p{Nope}"])
 def test_a_pattern_that_cannot_be_used_is_named_with_the_reason(pattern):
     with pytest.raises(PatternError) as error:
-        compiled({"fine": "a", "mine": pattern})
+        compile_patterns({"fine": "a", "mine": pattern})
     text = str(error.value)
     assert text.startswith("pattern 'mine': ")
     assert text.endswith(". Patterns are RE2 expressions: no look-around, no back-references.")

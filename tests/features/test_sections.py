@@ -1,4 +1,4 @@
-"""A section is kept as shown and in lower case, byte for byte in step, and is cut between characters."""
+"""A section has a shown and a lower-case form with the same byte positions, and is cut between characters."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Real mail servers for all tests here, a mailbox of its own for each, and a filter that has learned."""
+"""Real mail servers for all tests of this folder, a new mailbox for each test, and a trained filter."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 import needed
 from mailbox_of import Mailbox
 from priory.demo import draw
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from real_dovecot import Dovecot, dovecot
 
 _numbers = count()
@@ -33,7 +33,7 @@ def can_run_dovecot() -> None:
 
 @pytest.fixture(scope="session")
 def certificate(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that only who has it trusts, with its key."""
+    """A self-signed certificate for 127.0.0.1, with its key."""
     folder = tmp_path_factory.mktemp("certificate")
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=mail.example"]
     made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key", "-out", "certificate"]
@@ -45,14 +45,14 @@ def certificate(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="session")
 def server(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dovecot]:
-    """A server that can do everything."""
+    """A server with all extensions."""
     with dovecot(tmp_path_factory.mktemp("server") / "dovecot", certificate=certificate, more=_NO_PENALTY) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def plain_server(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dovecot]:
-    """A server of long ago: no IDLE, no MOVE, no UIDPLUS, no UNSELECT, no CONDSTORE."""
+    """An old server: no IDLE, no MOVE, no UIDPLUS, no UNSELECT, no CONDSTORE."""
     more = "imap_capability = IMAP4rev1 LITERAL+ SPECIAL-USE\n"
     with dovecot(tmp_path_factory.mktemp("plain") / "dovecot", more=more) as running:
         yield running
@@ -60,7 +60,7 @@ def plain_server(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def said(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """A message for each label of which the filter is sure that it has this label, and which it has not learned."""
+    """For each label a message that the filter is sure of and has not learned."""
     home = shutil.copytree(lessons, tmp_path_factory.mktemp("asked") / "home")
     with Filter.open(home) as filter_:
         asked = [(filter_.check(drawn.raw).probability, drawn.raw) for drawn in list(draw(240, seed=4))[200:]]
@@ -79,13 +79,13 @@ def ham(said: dict[str, bytes]) -> bytes:
 
 @pytest.fixture
 def mailbox(server: Dovecot, lessons: Path, tmp_path: Path) -> Mailbox:
-    """A mailbox that nobody has used, and the home of a filter that has learned."""
+    """An unused mailbox, and the home of a trained filter."""
     return _new(server, lessons, tmp_path)
 
 
 @pytest.fixture
 def plain_mailbox(plain_server: Dovecot, lessons: Path, tmp_path: Path) -> Mailbox:
-    """The same on a server of long ago."""
+    """The same on an old server."""
     return _new(plain_server, lessons, tmp_path)
 
 

@@ -1,10 +1,9 @@
-"""Which folder is which, by what a server lists."""
+"""The folders of a mailbox are found in the server's list."""
 
 import pytest
 
-from priory.imap.errors import MailboxError
-from priory.imap.folders import found
-from priory.imap.options import Account
+from priory.imap.account import Account, MailboxError
+from priory.imap.folders import find_folders
 
 ACCOUNT = Account("mail.example", "ann")
 
@@ -23,25 +22,27 @@ def listed(*names: str, **special: bytes) -> list[tuple[tuple[bytes, ...], bytes
     ],
 )
 def test_junk_is_what_the_server_marks_or_else_what_is_called_so(folders, junk: str):
-    assert found(ACCOUNT, folders).junk == junk
+    assert find_folders(ACCOUNT, folders).junk == junk
 
 
 def test_without_junk_the_folders_that_there_are_are_named():
     with pytest.raises(MailboxError) as told:
-        found(ACCOUNT, listed("INBOX", "Trash", "Ha\x1bm"))
+        find_folders(ACCOUNT, listed("INBOX", "Trash", "Ha\x1bm"))
     assert str(told.value) == (
-        "mail.example marks no folder as Junk, and none is called Junk or Spam: name it in junk, or make one. "
-        "There are Ha·m, INBOX, Trash"
+        "mail.example marks no folder as Junk, and none is called Junk or Spam: name it in junk, or create one. "
+        "The folders are Ha·m, INBOX, Trash"
     )
 
 
 def test_a_folder_that_only_holds_others_cannot_be_watched():
     with pytest.raises(MailboxError, match="has no folder 'Lists'"):
-        found(Account("mail.example", "ann", watch=("Lists",)), listed("INBOX", "Junk", "Lists", Lists=b"\\Noselect"))
+        find_folders(
+            Account("mail.example", "ann", watch=("Lists",)), listed("INBOX", "Junk", "Lists", Lists=b"\\Noselect")
+        )
 
 
 def test_junk_is_not_watched_twice_and_trash_not_at_all():
-    with pytest.raises(MailboxError, match="'Junk' is Junk: inbox, watch and folders must name others"):
-        found(Account("mail.example", "ann", watch=("Junk",)), listed("INBOX", "Junk"))
-    with pytest.raises(MailboxError, match="'Bin' is where mail is thrown away"):
-        found(Account("mail.example", "ann", watch=("Bin",)), listed("INBOX", "Junk", "Bin", Bin=b"\\Trash"))
+    with pytest.raises(MailboxError, match="must name different folders; 'Junk' is Junk"):
+        find_folders(Account("mail.example", "ann", watch=("Junk",)), listed("INBOX", "Junk"))
+    with pytest.raises(MailboxError, match="'Bin' is the trash"):
+        find_folders(Account("mail.example", "ann", watch=("Bin",)), listed("INBOX", "Junk", "Bin", Bin=b"\\Trash"))

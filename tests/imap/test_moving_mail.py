@@ -3,7 +3,7 @@
 import pytest
 
 from mailbox_of import Mailbox, note
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from real_dovecot import PASSWORD
 
 

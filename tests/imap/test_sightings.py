@@ -1,4 +1,4 @@
-"""What a person does with their mail, in any order and with Priory killed at any moment, teaches what they meant."""
+"""Lessons are what a person means by moving mail, in any order and with Priory killed at any moment."""
 
 from itertools import count
 
@@ -11,22 +11,24 @@ from priory.imap.sightings import (
     OTHER,
     Arrival,
     Change,
-    Entry,
-    Gone,
-    Left,
-    Look,
-    Mark,
-    State,
-    arrived,
-    done,
-    existing,
-    looked,
-    meaning,
-    rescued,
+    Due,
+    FolderListing,
+    FolderMark,
+    MailboxState,
+    MailTask,
+    Origin,
+    PastFiling,
+    Role,
+    Sighting,
+    SightingRemoved,
+    lessons_from_existing,
+    on_arrived,
+    on_done,
+    on_listed,
+    on_watching,
+    rescues,
     role_of,
-    target_of,
     unseen,
-    unwatched,
 )
 
 NEWS = role_of("newsletter")
@@ -40,7 +42,7 @@ class KilledError(Exception):
 
 
 class Server:
-    """Folders of messages, each with the digest and whether somebody has marked it as deleted."""
+    """Folders of messages, each with its digest and whether it is marked as deleted."""
 
     def __init__(self) -> None:
         self.folders: dict[str, dict[int, tuple[bytes, bool]]] = {name: {} for name in FOLDERS}
@@ -66,7 +68,7 @@ class Server:
 
 
 class Priory:
-    """What `rounds` does, with a server, a disk and a journal that are plain values, killed after so many steps."""
+    """Does what `FolderPasses` does, with plain values as server, disk and journal, and is killed after some steps."""
 
     def __init__(self, server: Server, belongs: dict[bytes, str], *, has_move: bool) -> None:
         self.server, self.belongs, self.has_move = server, belongs, has_move
@@ -80,7 +82,7 @@ class Priory:
         if self.steps_left == 0:
             raise KilledError
 
-    def note(self, state: State, changes: list[Change]) -> None:
+    def note(self, state: MailboxState, changes: list[Change]) -> None:
         self.step()
         self.disk += changes
         state.apply(changes)
@@ -90,35 +92,37 @@ class Priory:
         try:
             self.go_through()
         except KilledError:
-            self.unsure_of |= {entry.digest for entry in State(self.disk).due() if target_of(entry.due)}
+            self.unsure_of |= {
+                entry.digest for entry in MailboxState(self.disk).due() if entry.due.task is MailTask.MOVE
+            }
 
     def go_through(self) -> None:
-        state, server = State(self.disk), self.server
+        state, server = MailboxState(self.disk), self.server
         looks = [
-            Look(name, role, server.uidvalidity[name], server.next_uid[name], frozenset(server.live(name)))
+            FolderListing(name, role, server.uidvalidity[name], server.next_uid[name], frozenset(server.live(name)))
             for name, role in ROLES.items()
         ]
-        self.note(state, unwatched(state, ROLES))
+        self.note(state, on_watching(state, ROLES))
         for look in (*looks[2:], *looks[:2]):
-            self.note(state, looked(state, look))
+            self.note(state, on_listed(state, look))
             for uid in unseen(state, look):
                 digest = server.folders[look.folder][uid][0]
-                self.note(state, arrived(state, look.folder, [Arrival(uid, digest, self.place_of(digest))], uid + 1))
-        self.note(state, rescued(state))
+                self.note(state, on_arrived(state, look.folder, [Arrival(uid, digest, self.place_of(digest))], uid + 1))
+        self.note(state, rescues(state))
         for entry in state.due():
-            if target_of(entry.due):
+            if entry.due.task is MailTask.MOVE:
                 self.move(state, entry)
             else:
                 self.step()
-                self.journal[entry.digest] = entry.due
-                self.note(state, done(entry))
+                self.journal[entry.digest] = str(entry.due)
+                self.note(state, on_done(entry))
 
-    def place_of(self, digest: bytes) -> str:
-        return FILING[self.belongs[digest]] if digest in self.belongs else ""
+    def place_of(self, digest: bytes) -> Role | None:
+        return FILING[self.belongs[digest]] if digest in self.belongs else None
 
-    def move(self, state: State, entry: Entry) -> None:
+    def move(self, state: MailboxState, entry: Sighting) -> None:
         self.step()
-        role = target_of(entry.due)
+        role = entry.due.role
         if not state.is_in(entry.digest, role):
             self.server.put("Junk" if role == JUNK else "News", entry.digest)
         if not self.has_move:
@@ -126,11 +130,11 @@ class Priory:
         self.server.folders[entry.folder].pop(entry.uid)
         if not self.has_move:
             self.step()
-        self.disk += done(entry)
+        self.disk += on_done(entry)
 
 
 class Person:
-    """Does things to their mail, and remembers what they meant by it."""
+    """Moves mail, and remembers what was meant by it."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -160,7 +164,7 @@ class Person:
         if source in FILING:
             self.out_of_junk.add(digest)
         if target in FILING:
-            self.said[digest] = meaning(FILING[target])
+            self.said[digest] = str(Due(MailTask.TEACH, FILING[target]))
         elif target in ROLES and digest in self.out_of_junk:  # also if it was in Trash meanwhile
             self.said[digest] = "ham"
 
@@ -218,7 +222,7 @@ def test_the_last_that_a_person_said_is_what_was_learned(deeds):
 def test_whatever_happens_no_message_is_lost_and_nothing_stays_undone(deeds):
     server, priory, person = lived(deeds, has_move=False)
     assert all(server.where(digest) for digest in person.every())
-    assert not State(priory.disk).due()
+    assert not MailboxState(priory.disk).due()
 
 
 alone = st.sampled_from(["deliver", "deliver to Junk", "deliver to News", "look"])
@@ -233,45 +237,45 @@ def test_new_mail_is_moved_and_teaches_nothing_however_often_priory_is_killed(ha
     assert sum(len(server.live(folder)) for folder in FILING) == len(priory.belongs)
 
 
-def seen(state: State, *looks: Look, **digests: dict[int, bytes]) -> State:
+def seen(state: MailboxState, *looks: FolderListing, **digests: dict[int, bytes]) -> MailboxState:
     """Look at folders, with the digest of each message in them."""
     for look in looks:
-        state.apply(looked(state, look))
+        state.apply(on_listed(state, look))
         arrivals = [Arrival(uid, digests[look.folder][uid]) for uid in unseen(state, look)]
-        state.apply(arrived(state, look.folder, arrivals, look.next_uid))
-    state.apply(rescued(state))
+        state.apply(on_arrived(state, look.folder, arrivals, look.next_uid))
+    state.apply(rescues(state))
     return state
 
 
-def look(folder: str, *uids: int, uidvalidity: int = 1) -> Look:
-    return Look(folder, ROLES[folder], uidvalidity, max(uids, default=0) + 1, frozenset(uids))
+def look(folder: str, *uids: int, uidvalidity: int = 1) -> FolderListing:
+    return FolderListing(folder, ROLES[folder], uidvalidity, max(uids, default=0) + 1, frozenset(uids))
 
 
 def test_what_is_in_junk_at_the_first_look_is_known_but_teaches_nothing_unless_asked():
-    state = seen(State(), look("Junk", 1, 2), look("INBOX", 7), Junk={1: b"a", 2: b"b"}, INBOX={7: b"c"})
+    state = seen(MailboxState(), look("Junk", 1, 2), look("INBOX", 7), Junk={1: b"a", 2: b"b"}, INBOX={7: b"c"})
     assert state.due() == []
-    assert [entry.put for entry in state.within("Junk")] == ["before", "before"]
+    assert [entry.origin for entry in state.within("Junk")] == ["before", "before"]
     assert state.within("INBOX") == []
-    state.apply(existing(state))
-    assert [(entry.uid, entry.due) for entry in state.due()] == [(1, "spam"), (2, "spam")]
+    state.apply(lessons_from_existing(state))
+    assert [(entry.uid, str(entry.due)) for entry in state.due()] == [(1, "spam"), (2, "spam")]
 
 
 def test_what_is_in_the_folder_of_another_label_at_the_first_look_is_taught_as_that():
-    state = seen(State(), look("News", 1), look("Junk"), News={1: b"a"}, Junk={})
-    state.apply(existing(state))
-    assert [entry.due for entry in state.due()] == ["label newsletter"]
+    state = seen(MailboxState(), look("News", 1), look("Junk"), News={1: b"a"}, Junk={})
+    state.apply(lessons_from_existing(state))
+    assert [str(entry.due) for entry in state.due()] == ["label newsletter"]
 
 
 def test_what_a_person_moves_from_one_label_to_another_is_of_the_other():
-    state = seen(State(), look("News"), look("Junk", 1), look("INBOX"), News={}, Junk={1: b"a"}, INBOX={})
+    state = seen(MailboxState(), look("News"), look("Junk", 1), look("INBOX"), News={}, Junk={1: b"a"}, INBOX={})
     seen(state, look("News", 1), look("Junk"), look("INBOX"), News={1: b"a"}, Junk={}, INBOX={})
-    assert state.due() == [Entry("News", 1, b"a", "person", "label newsletter")]
+    assert state.due() == [Sighting("News", 1, b"a", Origin.PERSON, Due(MailTask.TEACH, NEWS))]
 
 
 def test_a_first_look_that_was_cut_off_goes_on_as_one():
-    state = State([Mark("Junk", JUNK, 1, 2, 4), Entry("Junk", 1, b"a", "before")])
+    state = MailboxState([FolderMark("Junk", JUNK, 1, 2, 4), Sighting("Junk", 1, b"a", Origin.BEFORE)])
     seen(state, look("Junk", 1, 2, 3, 4), Junk={2: b"b", 3: b"c", 4: b"d"})
-    assert [(entry.uid, entry.put, entry.due) for entry in state.within("Junk")] == [
+    assert [(entry.uid, entry.origin, str(entry.due or "")) for entry in state.within("Junk")] == [
         (1, "before", ""),
         (2, "before", ""),
         (3, "before", ""),
@@ -280,48 +284,48 @@ def test_a_first_look_that_was_cut_off_goes_on_as_one():
 
 
 def test_what_was_in_junk_before_can_be_rescued():
-    state = seen(State(), look("Junk", 1), look("INBOX"), Junk={1: b"a"}, INBOX={})
+    state = seen(MailboxState(), look("Junk", 1), look("INBOX"), Junk={1: b"a"}, INBOX={})
     seen(state, look("Junk"), look("INBOX", 1), Junk={}, INBOX={1: b"a"})
-    assert state.due() == [Entry("INBOX", 1, b"a", "rescued", "ham")]
+    assert state.due() == [Sighting("INBOX", 1, b"a", Origin.RESCUED, Due(MailTask.TEACH, INBOX))]
 
 
 def test_a_copy_of_what_is_still_in_junk_says_nothing_until_junk_has_it_no_more():
-    state = seen(State(), look("Junk", 1), look("INBOX"), Junk={1: b"a"}, INBOX={})
+    state = seen(MailboxState(), look("Junk", 1), look("INBOX"), Junk={1: b"a"}, INBOX={})
     seen(state, look("Junk", 1), look("INBOX", 1), Junk={}, INBOX={1: b"a"})
     assert state.due() == []
     assert state.is_waiting()
     seen(state, look("Junk"), look("INBOX", 1), Junk={}, INBOX={})
-    assert [entry.due for entry in state.due()] == ["ham"]
+    assert [str(entry.due) for entry in state.due()] == ["ham"]
 
 
 def test_to_delete_a_copy_in_junk_says_nothing_about_the_one_in_the_inbox():
-    state = seen(State(), look("Junk"), look("INBOX"), Junk={}, INBOX={})
+    state = seen(MailboxState(), look("Junk"), look("INBOX"), Junk={}, INBOX={})
     seen(state, look("INBOX", 1), look("Junk"), Junk={}, INBOX={1: b"a"})
     seen(state, look("Junk", 1), look("INBOX", 1), Junk={1: b"a"}, INBOX={})
-    state.apply(done(state.due()[0]))
+    state.apply(on_done(state.due()[0]))
     seen(state, look("Junk"), look("INBOX", 1), Junk={}, INBOX={})
     assert state.due() == []
 
 
 def test_folders_that_were_numbered_anew_teach_nothing():
-    state = State([Mark("Junk", JUNK, 1, 4, 1), Mark("INBOX", INBOX, 1, 9, 1)])
-    state.apply([Entry("Junk", 1, b"a", "person"), Entry("Junk", 3, b"b", "priory")])
+    state = MailboxState([FolderMark("Junk", JUNK, 1, 4, 1), FolderMark("INBOX", INBOX, 1, 9, 1)])
+    state.apply([Sighting("Junk", 1, b"a", Origin.PERSON), Sighting("Junk", 3, b"b", Origin.PRIORY)])
     anew = look("Junk", 1, 2, 3, uidvalidity=2), look("INBOX", 1, 2, uidvalidity=2)
     seen(state, *anew, Junk={1: b"a", 2: b"b", 3: b"c"}, INBOX={1: b"d", 2: b"a"})
     assert state.due() == []
-    assert [entry.put for entry in state.within("Junk")] == ["person", "priory", "before"]
+    assert [entry.origin for entry in state.within("Junk")] == ["person", "priory", "before"]
 
 
 def test_a_folder_that_becomes_junk_is_looked_at_as_if_for_the_first_time():
-    state = seen(State(), look("Family", 1), Family={1: b"a"})
-    state.apply(looked(state, Look("Family", JUNK, 1, 2, frozenset([1]))))
-    assert state.marks["Family"] == Mark("Family", JUNK, 1, 1, 2)
+    state = seen(MailboxState(), look("Family", 1), Family={1: b"a"})
+    state.apply(on_listed(state, FolderListing("Family", JUNK, 1, 2, frozenset([1]))))
+    assert state.marks["Family"] == FolderMark("Family", JUNK, 1, 1, 2)
 
 
 def test_what_is_no_longer_watched_is_forgotten_but_for_what_has_been_in_junk():
-    state = State([Mark("Spam", JUNK, 1, 4, 1), Entry("Spam", 1, b"a", "person")])
-    assert unwatched(state, ["INBOX", "Junk"]) == [
-        Gone("Spam", 1),
-        Left(b"a", "person"),
-        Mark("Spam", JUNK, 0, 4, 1),
+    state = MailboxState([FolderMark("Spam", JUNK, 1, 4, 1), Sighting("Spam", 1, b"a", Origin.PERSON)])
+    assert on_watching(state, ["INBOX", "Junk"]) == [
+        SightingRemoved("Spam", 1),
+        PastFiling(b"a", Origin.PERSON),
+        FolderMark("Spam", JUNK, 0, 4, 1),
     ]

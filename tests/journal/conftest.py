@@ -1,4 +1,4 @@
-"""What the tests of the journal share: mail, a filter with few buckets in either store, and processes of our own."""
+"""Fixtures for the tests of the journal: mail, small filters in either store, and child processes."""
 
 import os
 import signal
@@ -15,10 +15,10 @@ import real_postgres
 from priory.bayes import Counts
 from priory.demo import Drawn, draw
 from priory.features import VERSION
-from priory.filter import Filter
-from priory.journal import Journal, Store, open_file
-from priory.journal.store import open_store, prepare_store
-from priory.options import Options
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.journal import Journal, StoreAddress, open_file
+from priory.journal.shared.store import open_store, prepare_store
 
 
 @pytest.fixture(scope="session")
@@ -74,23 +74,23 @@ class Databases:
         self._free: list[str] = []
         self._n = 0
 
-    def store(self, home: Path) -> Store:
+    def store(self, home: Path) -> StoreAddress:
         if home not in self._names:
             self._names[home] = self._emptied(self._free.pop()) if self._free else self._made()
-        return Store(self._server.url(self._names[home]), "here")
+        return StoreAddress(self._server.url(self._names[home]), "here")
 
     def _made(self) -> str:
         self._n += 1
         name = f"journal_{self._n}"
         self._server.run(f"CREATE DATABASE {name}")
-        prepare_store(Store(self._server.url(name)), VERSION, 12, 12)
+        prepare_store(StoreAddress(self._server.url(name)), VERSION, 12, 12)
         return name
 
     def _emptied(self, name: str) -> str:
         tables = self._server.run("SELECT tablename FROM pg_tables WHERE schemaname = 'priory'", name)
         every = ", ".join(f"priory.{table}" for (table,) in tables if table != "steps")
         self._server.run(f"TRUNCATE {every}", name)
-        prepare_store(Store(self._server.url(name)), VERSION, 12, 12)
+        prepare_store(StoreAddress(self._server.url(name)), VERSION, 12, 12)
         return name
 
     def give_back(self) -> None:
@@ -102,6 +102,13 @@ class Databases:
 
     def open(self, home: Path, wait_s: float = 10.0) -> Journal:
         return open_store(self.store(home), VERSION, wait_s)
+
+
+@pytest.fixture
+def network(postgres: real_postgres.Postgres) -> Iterator[real_postgres.Proxy]:
+    """A network between a node and the server, which can fail."""
+    with real_postgres.proxy(postgres.port) as between:
+        yield between
 
 
 @pytest.fixture(autouse=True)
@@ -126,8 +133,8 @@ def counts_of() -> Callable[[Filter], Counts]:
     """The counts a filter would use for its next check."""
 
     def refreshed(filter_: Filter) -> Counts:
-        filter_._memory.view.refresh()
-        return filter_._memory.view.counts
+        filter_.refresh()
+        return filter_._counts.counts
 
     return refreshed
 

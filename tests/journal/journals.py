@@ -7,9 +7,9 @@ from typing import Protocol
 
 from priory.bayes import Counts
 from priory.features import VERSION, Spec
-from priory.filter import Filter
-from priory.journal import Journal, Lesson, Store, open_file
-from priory.options import Options
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.journal import Journal, Lesson, StoreAddress, open_file
 
 CountsOf = Callable[[Filter], Counts]
 Start = Callable[[Callable[[], None]], int]
@@ -29,7 +29,7 @@ class Journals(Protocol):
 
     counts: str  #: what the snapshot in a home is called
 
-    def store(self, home: Path) -> Store | None: ...
+    def store(self, home: Path) -> StoreAddress | None: ...
 
     def give_back(self) -> None: ...
 

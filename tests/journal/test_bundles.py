@@ -1,4 +1,4 @@
-"""Each lesson finds its features, whatever comes and goes, and forgotten ones are overwritten."""
+"""Lessons keep their features while others are learned and forgotten; forgotten features are overwritten."""
 
 from pathlib import Path
 from random import Random
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from journals import Open
 
 from priory.demo import Drawn
-from priory.features import VERSION, packed
+from priory.features import VERSION, pack_features
 from priory.journal import Journal, JournalError, Lesson, open_file
 from priory.journal.sqlite.bundles import FULL, SMALL
 
@@ -79,7 +79,7 @@ def test_lessons_that_came_one_by_one_are_joined_when_the_journal_is_settled(tmp
     journal.close()
 
 
-def test_a_group_larger_than_what_waits_is_written_down_in_parts(tmp_path: Path) -> None:
+def test_a_group_larger_than_the_buffer_is_written_in_parts(tmp_path: Path) -> None:
     journal = open_file(tmp_path / "journal.sqlite", VERSION, 12)
     lessons = [lesson(number, 3) for number in range(2500)]
     with journal.writing():
@@ -97,13 +97,13 @@ def test_forgotten_features_are_overwritten_once_a_snapshot_is_saved(
     with opened(tmp_path) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:60]))
         learned = filter_.prepare(mail[30].raw)
-        blob = packed(learned.features, filter_.journal.bits)
+        blob = pack_features(learned.features, filter_.journal.bits)
     path = tmp_path / "journal.sqlite"
     middle = blob[len(blob) // 2 :][:16]
     assert middle in path.read_bytes()
     with opened(tmp_path) as filter_:
         filter_.forget(mail[30].raw)
-        filter_._memory.view.save()
+        filter_._counts.save()
     assert not path.with_name("journal.sqlite-wal").exists()
     assert middle not in path.read_bytes()
     assert learned.digest not in path.read_bytes()
@@ -121,7 +121,7 @@ def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn],
         )
 
 
-def test_who_reads_lessons_sees_them_as_they_were_when_it_began(tmp_path: Path) -> None:
+def test_a_reader_sees_the_lessons_as_they_were_when_it_began(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     reader, writer = (open_file(path, VERSION, 12) for _ in range(2))
     lessons = [lesson(number, 2800) for number in range(1, 101)]

@@ -9,9 +9,9 @@ from journals import CountsOf, Open
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter
+from priory.filter.filter import Filter
+from priory.filter.options import Options
 from priory.journal import Selection, SelectionError
-from priory.options import Options
 
 BOUNDS = [(0.5, None), (None, 0.5), (0.9, 0.2), (1.0, 0.999), (0.0, None), (None, 1.0)]
 
@@ -25,7 +25,7 @@ def teach(filter_: Filter, mail: list[Drawn]) -> None:
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "news")])
-def test_what_is_selected_is_what_a_page_would_say(
+def test_a_selection_has_the_lessons_that_a_page_shows(
     tmp_path: Path, mail: list[Drawn], opened: Open, labels: tuple[str, ...]
 ) -> None:
     n = len(labels)
@@ -58,7 +58,7 @@ def test_what_is_selected_is_what_a_page_would_say(
                 )
 
 
-def test_what_is_left_counts_as_if_the_uncertain_had_never_been_there(
+def test_counts_are_as_if_the_forgotten_uncertain_lessons_had_never_existed(
     tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
 ) -> None:
     selection = Selection(certainty_below=0.5)
@@ -78,8 +78,8 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
     assert not selection.is_everything
     with opened(tmp_path) as filter_:
         assert filter_.lessons.page(selection).lessons == []
-        with pytest.raises(ValueError, match="a journal knows no certainties: ask the filter"):
-            filter_.journal.listing.n_of(selection)
+        with pytest.raises(ValueError, match="a journal knows no certainties: select by certainty"):
+            filter_.journal.queries.n_of(selection)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
         ({"certainty_below": 1.5}, "a probability, from 0 to 1"),
         ({"certainty_above": -0.1}, "a probability, from 0 to 1"),
         ({"certainty_above": float("nan")}, "a probability, from 0 to 1"),
-        ({"certainty_above": 0.5, "certainty_below": 0.5}, "let the first be the smaller"),
+        ({"certainty_above": 0.5, "certainty_below": 0.5}, "certainty_above must be smaller than certainty_below"),
     ],
 )
 def test_a_certainty_that_cannot_be_is_refused(wrong: dict[str, float], said: str) -> None:

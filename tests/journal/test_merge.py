@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from journals import CountsOf, Journals, Open
 
-from priory.bayes.counts import stored
+from priory.bayes.counts import pack_predictions
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter
+from priory.filter.filter import Filter
+from priory.filter.options import Options
 from priory.journal import Journal, JournalError, Lesson
-from priory.options import Options
-from priory.packing import pack
+from priory.native.packing import pack
 
 #: Lessons about five messages: which, its label, and when it was learned.
 LESSONS = st.lists(
@@ -26,7 +26,7 @@ LESSONS = st.lists(
 
 def lesson(which: int, label: str, time: float) -> Lesson:
     buckets = np.array([which, which + 10, which + 20], np.uint32)
-    scores = stored([(time, round(time) % 5 - 2)])
+    scores = pack_predictions([(time, round(time) % 5 - 2)])
     return Lesson(bytes([which]) * 32, label, pack(buckets, np.array([0, 3]), 12), scores, time=time)
 
 
@@ -39,8 +39,8 @@ def journal_of(journals: Journals, home: Path, lessons: Iterable[tuple[int, str,
 
 
 def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes, bytes]:
-    filter_._memory.view.refresh()
-    counts = filter_._memory.view.counts
+    filter_.refresh()
+    counts = filter_._counts.counts
     lessons = {(each.digest, each.label, each.time) for each in filter_.journal.lessons()}
     return lessons, *(part.tobytes() for part in (counts.table, counts.corrections, counts.totals, counts.held_out))
 
@@ -95,7 +95,7 @@ def test_merging_is_learning_the_union(tmp_path: Path, mail: list[Drawn], opened
         assert counts_of(one).totals.tolist() == counts_of(union).totals.tolist()
         assert one.merge(two.journal) == {"added": 0, "relabelled": 0, "known": 30}
         for drawn in mail[:50]:
-            assert one.forget(drawn.raw) == drawn.label
+            assert one.forget(drawn.raw).was == drawn.label
         assert not counts_of(one).table.any()
         assert not any(counts_of(one).held_out.tobytes())
 

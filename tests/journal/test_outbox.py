@@ -1,4 +1,4 @@
-"""What waits for a journal that cannot be reached: durable, in order, and let go of when it was taken in."""
+"""The outbox: entries are durable, in order, and deleted once they are delivered."""
 
 import os
 import signal
@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from priory.journal import JournalError
-from priory.journal import outbox as outbox_module
-from priory.journal.outbox import Kept, Outbox, is_waiting
+from priory.journal.shared import outbox as outbox_module
+from priory.journal.shared.outbox import Outbox, OutboxEntry, is_waiting
+
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # an outbox is always a file
 
 
-def kept(text: str, user: str = "") -> Kept:
-    return Kept(b"", text.encode(), "spam", b"features", user, "", "mail.example", 1.5)
+def kept(text: str, user: str = "") -> OutboxEntry:
+    return OutboxEntry(b"", text.encode(), "spam", b"features", user, "", "mail.example", 1.5)
 
 
 def test_acts_come_out_in_order_and_are_let_go_of(tmp_path: Path):
@@ -29,7 +31,7 @@ def test_acts_come_out_in_order_and_are_let_go_of(tmp_path: Path):
     assert some == [kept("a"), kept("b")]
     outbox.drop(last)
     assert outbox.first(2)[0] == [kept("c")._replace(label=None)]
-    assert len(outbox) == 1
+    assert outbox.n_entries() == 1
 
 
 def test_each_journal_has_its_own(tmp_path: Path):
@@ -39,10 +41,10 @@ def test_each_journal_has_its_own(tmp_path: Path):
     some, last = other.first(10)
     assert some == [kept("b")]
     other.drop(last)
-    assert len(Outbox(tmp_path, "one")) == 1
+    assert Outbox(tmp_path, "one").n_entries() == 1
 
 
-def test_what_a_user_said_can_be_let_go_of_without_a_trace(tmp_path: Path):
+def test_the_entries_of_a_user_can_be_deleted_without_a_trace(tmp_path: Path):
     outbox = Outbox(tmp_path, "one")
     outbox.keep([kept("theirs", user="bob@home.example"), kept("ours", user="ann@home.example")])
     outbox.drop_user("bob@home.example")
@@ -50,11 +52,11 @@ def test_what_a_user_said_can_be_let_go_of_without_a_trace(tmp_path: Path):
     assert b"bob@home.example" not in (tmp_path / "outbox.sqlite").read_bytes()
 
 
-def test_who_only_looks_writes_nothing(tmp_path: Path):
+def test_a_reader_writes_nothing(tmp_path: Path):
     outbox = Outbox(tmp_path, "one")
     outbox.keep([kept("a")])
     before = (tmp_path / "outbox.sqlite").stat().st_mtime_ns
-    assert (len(outbox), outbox.first(1)[0]) == (1, [kept("a")])
+    assert (outbox.n_entries(), outbox.first(1)[0]) == (1, [kept("a")])
     assert (tmp_path / "outbox.sqlite").stat().st_mtime_ns == before
 
 
@@ -67,7 +69,7 @@ def test_a_home_says_whether_anything_waits_in_it(tmp_path: Path):
     assert not is_waiting(tmp_path)
 
 
-def test_who_looks_gives_up_no_lock_of_another_thread(tmp_path: Path):
+def test_a_reader_releases_no_lock_of_another_thread(tmp_path: Path):
     Outbox(tmp_path, "one").keep([kept("a")])
     asking = (
         "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
@@ -82,17 +84,17 @@ def test_who_looks_gives_up_no_lock_of_another_thread(tmp_path: Path):
     assert told.stdout == "database is locked\n"
 
 
-def test_nobody_else_may_read_it(tmp_path: Path):
+def test_only_the_owner_may_read_it(tmp_path: Path):
     Outbox(tmp_path, "one").keep([kept("a")])
     assert (tmp_path / "outbox.sqlite").stat().st_mode & 0o777 == 0o600
 
 
-def test_what_was_kept_survives_a_process_that_is_killed(tmp_path: Path):
+def test_entries_survive_a_killed_process(tmp_path: Path):
     acting = (
-        "import sys, pathlib; from priory.journal.outbox import *\n"
+        "import sys, pathlib; from priory.journal.shared.outbox import *\n"
         "outbox = Outbox(pathlib.Path(sys.argv[1]), 'one')\n"
         "for i in range(10_000):\n"
-        "    outbox.keep([Kept(b'', str(i).encode(), 'spam', b'', '', '', '', 0.0)]); print(i, flush=True)\n"
+        "    outbox.keep([OutboxEntry(b'', str(i).encode(), 'spam', b'', '', '', '', 0.0)]); print(i, flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", acting, str(tmp_path)], stdout=subprocess.PIPE) as process:
         said = [process.stdout.readline() for _ in range(20)]

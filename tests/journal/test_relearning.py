@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 from journals import CountsOf, Open
 
-from priory.autolearn import Autolearn
 from priory.demo import Drawn
 from priory.features import Spec
-from priory.filter import Filter
+from priory.filter.filter import Filter
+from priory.filter.options import Autolearn, Options
 from priory.journal import AUTOMATIC, Selection
 from priory.message import parse
-from priory.options import Options
 
 OTHER = {"ham": "spam", "spam": "ham"}
 
@@ -62,14 +61,14 @@ def test_a_letter_that_was_turned_round_stays_left_to_people(tmp_path: Path, mai
     options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
     with opened(tmp_path, options) as filter_:
         teach(filter_, mail[:200])
-        peoples = sorted(filter_.journal.automatic.ends_of_peoples())
+        peoples = sorted(filter_.journal.automatic.reserved_ends())
         filter_.relearn(digest(mail[0]), OTHER[mail[0].label])
-        assert sorted(filter_.journal.automatic.ends_of_peoples()) == peoples
+        assert sorted(filter_.journal.automatic.reserved_ends()) == peoples
         assert filter_.autolearn(mail[0].raw, mail[0].label) == "known"
 
 
 def confirmed(filter_: Filter) -> set[str]:
-    page = filter_.lessons.page(Selection(changes=tuple(filter_.journal.confirmed())), most=1_000)
+    page = filter_.lessons.page(Selection(changes=tuple(filter_.journal.confirmed_changes())), most=1_000)
     return {lesson.digest for lesson in page.lessons}
 
 
@@ -84,7 +83,7 @@ def test_a_confirmation_is_of_one_lesson_and_goes_with_it(tmp_path: Path, mail: 
         assert not filter_.confirm(digest(mail[5]), OTHER[mail[5].label])
         assert not filter_.confirm(digest(mail[60]), "ham")
         assert confirmed(filter_) == {digest(drawn).hex() for drawn in mail[:5]}
-        assert len(filter_.journal.confirmed()) == 5  # and none of Ann's
+        assert len(filter_.journal.confirmed_changes()) == 5  # and none of Ann's
     with opened(tmp_path) as filter_:
         filter_.forget(mail[0].raw)
         filter_.learn(mail[1].raw, OTHER[mail[1].label])
@@ -96,7 +95,7 @@ def test_a_confirmation_is_of_one_lesson_and_goes_with_it(tmp_path: Path, mail: 
         filter_.rebuild()
         assert confirmed(filter_) == {digest(mail[4]).hex()}
         assert sum(filter_.forget_many(Selection(user=""))) == 50
-        assert filter_.journal.confirmed() == set()
+        assert filter_.journal.confirmed_changes() == set()
 
 
 def test_a_confirmed_lesson_that_is_scored_later_stays_so(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
@@ -104,9 +103,9 @@ def test_a_confirmed_lesson_that_is_scored_later_stays_so(tmp_path: Path, mail: 
     with opened(tmp_path) as filter_:
         teach(filter_, ham[:60])
         filter_.confirm(digest(ham[0]), "ham")
-        (before,) = filter_.journal.confirmed()
+        (before,) = filter_.journal.confirmed_changes()
         teach(filter_, spam[:60])
-        (after,) = filter_.journal.confirmed()
+        (after,) = filter_.journal.confirmed_changes()
         assert after > before
         assert confirmed(filter_) == {digest(ham[0]).hex()}
 

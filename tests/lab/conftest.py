@@ -6,9 +6,9 @@ import pytest
 
 from priory.corpus import Labelled
 from priory.demo import draw
-from priory.lab.example import examples
+from priory.filter.options import Options
+from priory.lab.examples import examples
 from priory.lab.mail import Mail
-from priory.options import Options
 
 
 def drawn(n_messages: int, seed: int) -> list[Labelled]:

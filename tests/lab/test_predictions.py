@@ -87,5 +87,5 @@ def test_strange_labels_are_refused_by_name():
 
 
 def test_probabilities_that_do_not_sum_to_one_are_refused():
-    with pytest.raises(LabError, match=r"those of 1 of 2 do not, the first is row 1 with 0.5"):
+    with pytest.raises(LabError, match=r"1 of 2 do not, the first is row 1 with 0.5"):
         Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.5, 0.5], [0.5, 0.0]])

@@ -1,4 +1,4 @@
-"""On real mail we read what other readers read: Python's `email` package the parts, lexbor (selectolax) the HTML."""
+"""On real mail the parser agrees with other parsers: `email` of Python on parts, lexbor (selectolax) on HTML."""
 
 import email
 import email.policy
@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from priory.features import KINDS, Spec, extract
 from priory.message import mime, parse
 from priory.message.charset import decode
-from priory.message.scanner import Scan
+from priory.message.html_scanner import Scan
 
 WORD = re.compile(r"\w+")
 # What a browser draws as a box of its own: words do not run across its edges.

@@ -1,4 +1,4 @@
-"""Text is read in the charset it is in, which is not always the one it claims."""
+"""Text is decoded in its real charset, which is not always the declared one."""
 
 import encodings
 import re
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from priory.message import parse
-from priory.message.charset import decode, known
-from priory.message.plain import without_invisible
+from priory.message.charset import codec_name, decode
+from priory.message.plain_text import without_invisible
 
 
 def test_a_true_claim_is_believed():
@@ -46,21 +46,21 @@ def test_codecs_that_are_no_charsets_are_unknown():
         "aliases",
         "mbcs",
     ):
-        assert known(name) is None
+        assert codec_name(name) is None
     for name in ("", "\0", "é", "\ud800", "../utf_8", "utf-8" * 99):
-        assert known(name) is None
+        assert codec_name(name) is None
 
 
 def test_names_are_known_with_quotes_and_in_any_case():
     for name in ("UTF-8", '"utf-8"', "'utf8'", " Utf_8 "):
-        assert known(name) == "utf-8"
+        assert codec_name(name) == "utf-8"
 
 
 def test_asking_for_names_nobody_has_costs_no_memory():
     before = len(encodings._cache)
     for i in range(1_000):
-        known(f"x-nobody-{i}")
-        known("latin" + "-" * (i % 30 + 1) + "1")
+        codec_name(f"x-nobody-{i}")
+        codec_name("latin" + "-" * (i % 30 + 1) + "1")
     assert len(encodings._cache) <= before + 1
 
 

@@ -1,4 +1,4 @@
-"""The digest names a message: what transports, mailboxes and filters do to it does not change its name."""
+"""The digest identifies a message: changes by transports, mailboxes and filters do not change it."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Headers are found, unfolded and decoded as the sender meant them; what filters and mailboxes wrote is not read."""
+"""Headers are found, unfolded and decoded; headers that filters and mailboxes wrote are ignored."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from priory.features import KINDS, Spec, extract
 from priory.message import Header, parse
-from priory.message.headers import BOOKKEEPING, VERDICT_PREFIXES, decoded, parameters
+from priory.message.headers import BOOKKEEPING, VERDICT_PREFIXES, decode_words, parameters
 from priory.message.transfer import base64_bytes
 
 NOT_READ = sorted({*BOOKKEEPING, *VERDICT_PREFIXES, *(prefix + "level" for prefix in VERDICT_PREFIXES)})
@@ -28,35 +28,35 @@ def test_encoded_words_of_both_encodings_are_decoded():
     assert parse(b"Subject: =?utf-8?B?R3LDvMOfZQ==?=\n\n").header("subject") == "Grüße"
     assert parse(b"Subject: =?iso-8859-1?q?Gr=FC=DFe_aus_K=F6ln?=\n\n").header("subject") == "Grüße aus Köln"
     assert parse(b"Subject: Re: =?UTF-8?Q?caf=C3=A9?= today\n\n").header("subject") == "Re: café today"
-    assert decoded("=?iso-8859-1*de?Q?Gr=FC=DFe?=") == "Grüße"
+    assert decode_words("=?iso-8859-1*de?Q?Gr=FC=DFe?=") == "Grüße"
 
 
 def test_white_space_between_encoded_words_disappears_and_other_does_not():
-    assert decoded("=?utf-8?q?ca?= =?utf-8?q?sino?=") == "casino"
-    assert decoded("=?utf-8?q?ca?=\n\t=?utf-8?q?sino?=") == "casino"
-    assert decoded("=?utf-8?q?ca?= x =?utf-8?q?sino?=") == "ca x sino"
+    assert decode_words("=?utf-8?q?ca?= =?utf-8?q?sino?=") == "casino"
+    assert decode_words("=?utf-8?q?ca?=\n\t=?utf-8?q?sino?=") == "casino"
+    assert decode_words("=?utf-8?q?ca?= x =?utf-8?q?sino?=") == "ca x sino"
 
 
 def test_a_character_cut_between_two_encoded_words_is_joined():
-    assert decoded("=?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?=") == "Grüße"
-    assert decoded("=?utf-8?Q?Gr=C3?= =?utf-8?B?vMOfZQ==?=") == "Grüße"
-    assert decoded("=?gb2312?B?zA==?=\n =?GB2312?B?2LzbIQ==?=") == "特价!"
+    assert decode_words("=?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?=") == "Grüße"
+    assert decode_words("=?utf-8?Q?Gr=C3?= =?utf-8?B?vMOfZQ==?=") == "Grüße"
+    assert decode_words("=?gb2312?B?zA==?=\n =?GB2312?B?2LzbIQ==?=") == "特价!"
 
 
 def test_an_encoded_word_in_an_unknown_charset_is_read_as_well_as_can_be():
-    assert decoded("=?x-nobody?Q?caf=E9?=") == "café"
-    assert decoded("=?x-nobody?Q?caf=C3=A9?=") == "café"
+    assert decode_words("=?x-nobody?Q?caf=E9?=") == "café"
+    assert decode_words("=?x-nobody?Q?caf=C3=A9?=") == "café"
 
 
 def test_what_is_no_encoded_word_stays():
     for text in ("=?utf-8?q?open", "=?utf-8?x?what?=", "=?*?q?no charset?=", "=??q?a?=", "a =? b ?= c"):
-        assert decoded(text) == text
+        assert decode_words(text) == text
 
 
 def test_broken_base64_in_a_header_is_decoded_as_far_as_it_goes():
-    assert decoded("=?utf-8?B?SGVsbG8?=") == "Hello"
-    assert decoded("=?utf-8?B?SGVs*bG8=?=") == "Hello"
-    assert decoded("=?utf-8?B?S?=") == ""
+    assert decode_words("=?utf-8?B?SGVsbG8?=") == "Hello"
+    assert decode_words("=?utf-8?B?SGVs*bG8=?=") == "Hello"
+    assert decode_words("=?utf-8?B?S?=") == ""
 
 
 def test_an_encoded_line_end_forges_no_header():

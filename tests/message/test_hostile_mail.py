@@ -1,4 +1,4 @@
-"""Mail made to break or stall a reader gives a message with a named defect, features and a verdict, like all mail."""
+"""Mail that is made to break or stall a parser gives a message with a defect, features and a verdict, like all mail."""
 
 import random
 from collections.abc import Callable
@@ -7,10 +7,10 @@ import pytest
 
 from priory.corpus import read_index
 from priory.demo import draw
-from priory.features import KINDS, Spec, extract, packed, unpacked
-from priory.filter import Filter
+from priory.features import KINDS, Spec, extract, pack_features, unpack_features
+from priory.filter.filter import Filter
+from priory.filter.options import Options
 from priory.message import MOST_LINKS, MOST_SKELETON_BYTES, MOST_TEXT_BYTES, Message, mime, parse
-from priory.options import Options
 
 ALL_KINDS = Spec(kinds=frozenset(KINDS), patterns={"loop": r"(a+)+$", "wide": r"(.*)*x"})
 MEGABYTE = 1 << 20
@@ -256,11 +256,11 @@ def assert_whole(raw: bytes) -> None:
         text.encode()
     assert "\0" not in message.text
     features = extract(message, ALL_KINDS)
-    for several in features.found:
+    for several in features.occurrences:
         for found in several:
             starts, ends = found.starts, found.ends
             assert all(0 <= start <= end <= len(found.section.shown) for start, end in zip(starts, ends, strict=True))
-    restored = unpacked(packed(features, ALL_KINDS.bits), ALL_KINDS.bits)
+    restored = unpack_features(pack_features(features, ALL_KINDS.bits), ALL_KINDS.bits)
     assert restored.buckets.tolist() == features.buckets.tolist()
     assert restored.offsets.tolist() == features.offsets.tolist()
 

@@ -194,5 +194,5 @@ def test_addresses_in_plain_text_are_links():
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2), (0, 4)])
 def test_what_lies_outside_of_the_bytes_is_refused(start, end):
     for read in (Fields, leading_fields_end, mime.header_end):
-        with pytest.raises(IndexError, match=f"^{start} to {end} is no stretch of 3 bytes$"):
+        with pytest.raises(IndexError, match=f"^{start} to {end} is not within 3 bytes$"):
             read(b"a:b", start, end)

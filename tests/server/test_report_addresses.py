@@ -13,10 +13,12 @@ import needed
 from command import priory
 from forwarded import apple_mail, thunderbird
 from priory.features import VERSION
-from priory.filter import Filter
+from priory.filter.filter import Filter
 from priory.journal import open_file_to_read
 from real_daemon import wait_until
 from real_postfix import free_port, postfix
+
+pytestmark = pytest.mark.mta
 
 #: As in docs/reporting.md, but for the program and its account.
 MAIN = """
@@ -113,7 +115,7 @@ def test_mail_is_learned_by_forwarding_it(home: Path, tmp_path: Path):
             assert filter_.check(parcel(100)).label == "spam"
 
         server.send(thunderbird(parcel(1)), to="spam@home.example", sender="eve@mail.example")
-        wait_until(lambda: "may not report mail" in server.log, lambda: server.log)
+        wait_until(lambda: "[report] does not name its sender" in server.log, lambda: server.log)
         server.send(b"Subject: Fwd: win\r\n\r\n> You have won\r\n", to="spam@home.example", sender="bob@home.example")
         wait_until(lambda: "no message is attached" in server.log, lambda: server.log)
         assert reported(home) == [("spam", "bob@home.example")]

@@ -11,10 +11,10 @@ from priory.wire.milter import (
     SKIP,
     Begun,
     BrokenError,
-    Message,
     Milter,
+    MilterMessage,
     packet,
-    rejected,
+    reject_packet,
 )
 
 EVERYTHING = 0x1FFFFF
@@ -55,7 +55,7 @@ CONVERSATION = [
 
 
 def talk(milter, packets, size=None):
-    """Send packets as a server does, in pieces of a size; return all that came back and all that was to be decided."""
+    """Send packets in pieces of a given size; return all answers and all events."""
     data, answers, decisions = b"".join(packets), b"", []
     pieces = packets if size is None else [data[i : i + size] for i in range(0, len(data), size)]
     for piece in pieces:
@@ -113,7 +113,7 @@ def test_an_endless_head_fills_no_memory():
     for _ in range(MOST_WATCHED + 10):
         milter.receive(packet("L", b"X-Spam-Flag\0 NO\0"))
     _, message = milter.receive(packet("E"))
-    assert isinstance(message, Message)
+    assert isinstance(message, MilterMessage)
     assert message.is_cut
     assert len(message.head) <= 1000
     assert len(message.watched) == MOST_WATCHED
@@ -173,7 +173,7 @@ def test_what_is_known_of_one_message_is_not_believed_of_the_next():
     for end in (END, packet("A")):
         talk(milter, [macros("M", auth_authen="ann"), MAIL, RECIPIENT, SUBJECT, BODY, end])
         _, decisions = talk(milter, [MAIL, END])
-        assert decisions == [Begun({}), Message(macros={})]
+        assert decisions == [Begun({}), MilterMessage(macros={})]
     talk(milter, [macros("C", j="mx"), macros("M", auth_authen="ann"), MAIL, packet("K")])
     assert talk(milter, [MAIL])[1] == [Begun({})]
 
@@ -191,15 +191,15 @@ def test_a_connection_carries_many_messages_and_ends():
 @pytest.mark.parametrize(
     ("sent", "what"),
     [
-        (MAIL, "step 'M' cannot come here"),
-        (offer() + offer(), "step 'O' cannot come here"),
-        (offer() + SUBJECT, "step 'L' cannot come here"),
-        (offer() + packet("?"), "step '\\?' cannot come here"),
-        (offer() + packet("Q") + packet("Q"), "step 'Q' cannot come here"),
-        (packet("O", b"\0\0\0\6"), "no version"),
+        (MAIL, "step 'M' is not allowed here"),
+        (offer() + offer(), "step 'O' is not allowed here"),
+        (offer() + SUBJECT, "step 'L' is not allowed here"),
+        (offer() + packet("?"), "step '\\?' is not allowed here"),
+        (offer() + packet("Q") + packet("Q"), "step 'Q' is not allowed here"),
+        (packet("O", b"\0\0\0\6"), "negotiation without version"),
         (offer(version=1), "version 1"),
-        (b"\0\0\0\0", "a packet of 0 bytes"),
-        (b"GET / HTTP/1.1\r\n\r\n", "a packet of 1195725856 bytes"),
+        (b"\0\0\0\0", "packet of 0 bytes"),
+        (b"GET / HTTP/1.1\r\n\r\n", "packet of 1195725856 bytes"),
     ],
 )
 def test_what_is_not_the_protocol_is_refused(sent, what):
@@ -224,26 +224,26 @@ def test_any_bytes_are_read_or_refused(data):
 
 
 def test_fields_are_put_before_all_others_in_their_order():
-    sent = opened().inserted([("X-Priory-Verdict", "spam"), ("X-Priory-Evidence", "a;\n\tb")])
+    sent = opened().insert_fields([("X-Priory-Verdict", "spam"), ("X-Priory-Evidence", "a;\n\tb")])
     assert sent == packet("i", b"\0\0\0\0X-Priory-Verdict\0 spam\0") + packet(
         "i", b"\0\0\0\1X-Priory-Evidence\0 a;\n\tb\0"
     )
-    assert opened(steps=0).inserted([("X-A", "b")]) == packet("i", b"\0\0\0\0X-A\0b\0")
-    assert opened(actions=0).inserted([("X-A", "b")]) == b""
+    assert opened(steps=0).insert_fields([("X-A", "b")]) == packet("i", b"\0\0\0\0X-A\0b\0")
+    assert opened(actions=0).insert_fields([("X-A", "b")]) == b""
 
 
 def test_fields_are_removed_from_the_last_on_as_the_others_move_up():
     names = [b"x-spam-flag", b"x-priory-verdict", b"x-spam-flag"]
-    assert opened().removed(names) == (
+    assert opened().remove_fields(names) == (
         packet("m", b"\0\0\0\2x-spam-flag\0\0")
         + packet("m", b"\0\0\0\1x-spam-flag\0\0")
         + packet("m", b"\0\0\0\1x-priory-verdict\0\0")
     )
-    assert opened(actions=0x01).removed(names) == b""
+    assert opened(actions=0x01).remove_fields(names) == b""
 
 
 def test_a_message_is_quarantined_or_refused():
-    assert opened().quarantined("spam, 99.8 %") == packet("q", b"spam, 99.8 %\0")
-    assert opened(actions=0x11).quarantined("spam") == b""
-    assert rejected("99.8 % spam") == packet("y", b"550 5.7.1 99.8 %% spam\0")
+    assert opened().quarantine("spam, 99.8 %") == packet("q", b"spam, 99.8 %\0")
+    assert opened(actions=0x11).quarantine("spam") == b""
+    assert reject_packet("99.8 % spam") == packet("y", b"550 5.7.1 99.8 %% spam\0")
     assert ACCEPT == b"\0\0\0\1a"

@@ -1,4 +1,4 @@
-"""Conversations in spamd's protocol, as clients send them: whole, in pieces, broken, endless."""
+"""Requests in spamd's protocol as clients send them: whole, in pieces, malformed, endless."""
 
 import zlib
 from itertools import pairwise
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from priory.wire.spamd import LONGEST_LINE, MOST_FIELDS, Incoming, Rating, Refused, Request, rated, told
+from priory.wire.spamd import LONGEST_LINE, MOST_FIELDS, Incoming, Rating, Refused, Request, rating_answer, tell_answer
 
 MOST = 10_000
 MAIL = b"From: ann@mail.example\r\nSubject: lunch?\r\n\r\nOn Friday?\r\n"
@@ -17,7 +17,7 @@ HAM = Rating(is_spam=False, points=-3.0, threshold=5.0)
 
 
 def outcome(pieces: list[bytes], *, is_end: bool = False) -> Request | bytes | None:
-    """What comes of a request that is sent in pieces: itself, the answer that refuses it, or nothing yet."""
+    """Return the result of a request that is sent in pieces: the request, the refusal, or None."""
     incoming = Incoming(MOST)
     try:
         for piece in pieces:
@@ -197,14 +197,14 @@ def test_any_lines_are_a_request_or_refused_however_they_are_cut(lines: list[byt
 def test_each_version_is_answered_with_the_fields_it_knows(
     verb: str, minor: int, rating: Rating, body: bytes, answer: bytes
 ):
-    assert rated(Request(verb, minor), rating, body) == answer
+    assert rating_answer(Request(verb, minor), rating, body) == answer
 
 
 def test_other_fields_come_last_as_exim_counts_on_the_first_two():
-    answer = rated(Request("HEADERS", 5), HAM, b"", [("Labels", "2")])
+    answer = rating_answer(Request("HEADERS", 5), HAM, b"", [("Labels", "2")])
     assert answer == b"SPAMD/1.1 0 EX_OK\r\nContent-length: 0\r\nSpam: False ; -3.0 / 5.0\r\nLabels: 2\r\n\r\n"
 
 
 def test_what_was_done_is_told():
-    assert told(did_set=False, did_remove=True) == b"SPAMD/1.1 0 EX_OK\r\nDidRemove: local\r\n\r\n\r\n"
-    assert told(did_set=False, did_remove=False) == b"SPAMD/1.1 0 EX_OK\r\n\r\n\r\n"
+    assert tell_answer(did_set=False, did_remove=True) == b"SPAMD/1.1 0 EX_OK\r\nDidRemove: local\r\n\r\n\r\n"
+    assert tell_answer(did_set=False, did_remove=False) == b"SPAMD/1.1 0 EX_OK\r\n\r\n\r\n"

@@ -1,10 +1,10 @@
-"""Bayes classifiers: counts of what was seen, and ways of reading them. There is no mail in here.
+"""Bayes classifiers: counts of what was seen, and models that read the counts. Nothing here depends on mail.
 
-Counts are data, a model is a way of reading them: smoothing, weights and calibration can change without relearning.
+Counts are data and a model is a way to read them, so smoothing, weights and calibration can change without relearning.
 
-The classifiers keep scikit-learn's contract and add to it: `forget` takes lessons back, `a + b` is the model of the
-joined data, `explain` splits every prediction into terms that add up, `log_evidence` tells how unusual a row is, and
-`sample` draws new ones.
+The classifiers follow scikit-learn's contract and add to it: `forget` removes rows that were learned, `a + b` is the
+model of the joined data, `explain` splits every prediction into terms that add up, `log_evidence` tells how unusual a
+row is, and `sample` draws new rows.
 
 >>> from priory.bayes import BernoulliNB
 >>> model = BernoulliNB().fit([[1, 1], [1, 0], [0, 1], [0, 0]], ["spam", "spam", "ham", "ham"])
@@ -63,7 +63,6 @@ __all__ = [
     "TreeAugmentedNB",
     "calibrate",
 ]
-
 _HOMES = {
     "AveragedOneDependence": "aode",
     "BernoulliNB": "bernoulli",
@@ -87,7 +86,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load an estimator when it is asked for: the filter needs no scikit-learn, which takes a second to load."""
+    """Load an estimator on first use: the filter does not need scikit-learn, which takes a second to import."""
     if name not in _HOMES:
         raise AttributeError(f"module 'priory.bayes' has no attribute {name!r}")
     return getattr(import_module(f"priory.bayes.{_HOMES[name]}"), name)

@@ -1,25 +1,25 @@
-r"""From a score to log-odds that mean what they say.
+r"""Calibration: from a score to log-odds that match the observed frequencies.
 
-Every message is scored just before it is learned: a prediction on mail the counts did not know yet. How those
-predictions turned out, counted in bins of the score $s$, is all the calibration needs: the line
+Every message is scored just before it is learned: a prediction on mail that the counts did not contain yet. The
+outcomes of those predictions, counted in bins of the score $s$, are all that the calibration needs. It is the line
 
 $$ \log\frac{p}{1-p} = a s + b $$
 
-that is most probable given those outcomes (Platt 1999) and a prior that holds until there are some. A line, because
-then a calibrated score is still a sum: the terms times $a$, plus $b$.
+that is most probable given those outcomes (Platt 1999) and a prior, which holds until there are some. With a line, a
+calibrated score is still a sum: the terms times $a$, plus $b$.
 
 People mislabel about one message in a hundred, and one wrong label far out would tilt the whole line. So an outcome to
-which the line gives the probability $p$ enters as $\log(\epsilon + p)$, not as $\log p$: it counts by the probability
-that it is no slip, $p / (\epsilon + p)$. On real mail that took 1-ROCA from 0.0156 % to 0.0142 % and the calibration
-error from 0.145 % to 0.129 % (docs/decisions/model.md).
+which the line gives the probability $p$ enters as $\log(\epsilon + p)$ instead of $\log p$: its weight is the
+probability that the label is right, $p / (\epsilon + p)$. On real mail that took 1-ROCA from 0.0156 % to 0.0142 % and
+the calibration error from 0.145 % to 0.129 % (docs/decisions/model.md).
 """
 
 import math
 from array import array
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from priory.bayes.calibration_line import most_probable_line, n_outcomes
 from priory.bayes.counts import bin_centres
-from priory.bayes.line import most_probable_line, n_outcomes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -37,17 +37,17 @@ class Calibration(NamedTuple):
     intercept: float
 
     def log_odds(self, score: float) -> float:
-        """Return what a score comes to."""
+        """Return the log-odds of a score."""
         return self.slope * score + self.intercept
 
 
 def calibrate(outcomes: "Buffer", prior_log_odds: float) -> Calibration:
     """Return the most probable line for outcomes[bin, 0 or 1].
 
-    Outcomes of one label only say nothing about where to draw the line between two: then the prior holds. Messages
-    that were learned while the other label was missing have no score; who learns a whole folder of ham before any spam
-    has scores of one label mostly. So the line is drawn with the odds of the scored messages as its prior, and then
-    moved by what these odds differ from those of all messages.
+    Outcomes of one label alone do not tell where to draw the line between two, so then the prior holds. Messages
+    learned while the other label was missing have no score: learning a whole folder of ham before any spam leaves
+    scores mostly of one label. So the line is fitted with the odds of the scored messages as its prior, and then
+    shifted by the difference to the odds of all messages.
 
     >>> from priory.bayes import Counts
     >>> calibrate(Counts.empty(bits=4, n_labels=2).outcomes(0), prior_log_odds=0.0)

@@ -1,4 +1,4 @@
-"""Naive Bayes by what the other classes look like: steadier than `MultinomialNB` where classes differ much in size."""
+"""Complement naive Bayes: steadier than `MultinomialNB` where classes differ much in size."""
 
 from typing import Any
 
@@ -10,20 +10,21 @@ from priory.bayes.tables import Floats, log_shares
 
 
 class ComplementNB(MultinomialNB):
-    r"""Complement naive Bayes (Rennie et al. 2003): the same counts as `MultinomialNB`, read the other way round.
+    r"""Complement naive Bayes (Rennie et al. 2003): the counts of `MultinomialNB`, of all other classes instead of one.
 
     $$ s_c = \log p(c) - \sum_j x_j \log \bar p_{cj}, \qquad
        \bar p_{cj} = \frac{n_{\bar c j} + \alpha}{n_{\bar c} + d\alpha} $$
 
-    where $\bar c$ are all classes but $c$: a class is likely if the row does not look like the others. A small class
-    has large others, so its estimate is steady. With `norm=True` the logarithms of each class are divided by their sum,
-    so that no class outweighs others by the size of its weights.
+    where $\bar c$ are all classes but $c$: a class is likely if the row does not look like the others. The others of a
+    small class are large, so its estimate is steady. With `norm=True` the logarithms of each class are divided by their
+    sum, so that no class dominates by the size of its weights.
 
-    $s_c$ stands where other models have $\log p(x, c)$, but it is no probability of the row: `log_evidence` only
-    compares rows of one length. `sample` draws from the counts as `MultinomialNB` does. Missing counts are refused.
+    $s_c$ takes the place of $\log p(x, c)$ in other models, but it is not a probability of the row: `log_evidence` only
+    compares rows of the same length. `sample` draws from the counts as `MultinomialNB` does. Missing counts are
+    refused.
 
     Parameters: `alpha`, the pseudo-count; with 0, a word that no other class has makes its class certain. `prior`,
-    "uniform" as in the paper, or as in the other models. `norm`.
+    "uniform" as in the paper, or as in the other models. `norm`, as above.
 
     >>> words = [[2, 0], [1, 0], [0, 3]]                            # how often "offer", "lunch"
     >>> model = ComplementNB().fit(words, ["spam", "spam", "ham"])

@@ -1,20 +1,19 @@
-r"""Which columns tell about each other within a class: counts of pairs of values, and what they say in nats.
+r"""Dependence between columns within a class: counts of pairs of values, and conditional mutual information in nats.
 
-Naive Bayes takes the columns for independent given the class $c$. How far that is from the truth for two of them tells
-their conditional mutual information, here from the $n$ rows in which both are known, without any smoothing:
+Naive Bayes assumes the columns to be independent given the class $c$. The conditional mutual information of two columns
+tells how far that is from the truth. Here it is computed from the $n$ rows in which both are known, without smoothing:
 
 $$ I(x_i; x_j \mid c) = \sum_{a, b, c} \frac{n_{abc}}{n} \log \frac{n_{abc}\, n_c}{n_{ac}\, n_{bc}} $$
 
-with $n_{abc}$ rows of class $c$ where $x_i = a$ and $x_j = b$, and the margins of that table. Values are rounded to
-twelve decimals, so that what is equal is equal however it was rounded on the way.
+with $n_{abc}$ rows of class $c$ where $x_i = a$ and $x_j = b$, and the margins of that table. Results are rounded to
+twelve decimals, so that equal values compare equal whatever the order of additions.
 
-The counts of all pairs add up, so a model that is read off them can learn row by row, forget, and be merged, and
-chooses its structure anew when it is asked the next time. They take $(\sum_j (m_j + 1))^2 K$ numbers for columns with
-$m_j$ values and $K$ classes: 6 MB for 100 columns of 5 values and two classes.
+The counts of all pairs add up, so a model based on them can learn row by row, forget and be merged, and chooses its
+structure again at the next prediction. They take $(\sum_j (m_j + 1))^2 K$ numbers for columns with $m_j$ values and $K$
+classes: 6 MB for 100 columns of 5 values and two classes.
 """
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -22,20 +21,21 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from priory.bayes.coding import Codes, Coding
-from priory.bayes.columns import Columns, read_columns
+from priory.bayes.estimator import categorical_tags, check_alpha
 from priory.bayes.generative import GenerativeMixin
+from priory.bayes.input import Columns, read_columns
 from priory.bayes.pairs import add_pairs
-from priory.bayes.tables import NEVER_LEARNED, SLACK, Floats, Labels, are_within, check_alpha, settled, spread
+from priory.bayes.tables import NEVER_LEARNED, SLACK, Floats, Labels, are_within, settle, spread
 
-#: A table of pairs may have so many numbers, 4 GB; columns that name their row would need far more.
+#: Limit of a table of pairs, 4 GB; columns with a different value in every row would need far more.
 MOST_PAIRS: Final = 2**29
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Weight of the rows by two of their values: table[class, cell, cell], the earlier column first.
+    """The weight of the rows by two of their values: table[class, cell, cell], the earlier column first.
 
-    On the diagonal, each value with itself, are the weights of the rows by one value.
+    The diagonal, each value with itself, has the weight of the rows by one value.
     """
 
     coding: Coding
@@ -55,45 +55,45 @@ class PairCounts:
 
     @property
     def single(self) -> Floats:
-        """Weight of the rows by one value, [cell, class]."""
+        """The weight of the rows by one value, [cell, class]."""
         return np.ascontiguousarray(np.diagonal(self.table, axis1=1, axis2=2).T)
 
-    def learned(self, rows: Columns, labels: Labels, weights: Floats) -> Self:
-        """Return the counts with these rows; the table is changed in place, unless values are new."""
-        wider = self.recoded(self.coding.widened(rows.where(weights > 0)))
+    def learn(self, rows: Columns, labels: Labels, weights: Floats) -> Self:
+        """Return the counts with these rows; the table changes in place unless there are new values."""
+        wider = self.recode(self.coding.widen(rows.where(weights > 0)))
         _add(wider.table, wider.coding.cells(rows), labels, weights)
         return wider
 
-    def forgotten(self, rows: Columns, labels: Labels, weights: Floats, n_rows: Floats, n_before: Floats) -> Self:
-        """Return the counts without these rows and without the values only they had; these counts stay as they are.
+    def forget(self, rows: Columns, labels: Labels, weights: Floats, n_rows: Floats, n_before: Floats) -> Self:
+        """Return the counts without these rows and without the values that only they had; these counts do not change.
 
-        `n_rows` of each class are left of those before: no column may be known in more.
+        `n_rows` is the number of rows of each class that are left, of `n_before`: no column may be known in more.
         """
         table = self.table.copy()
         _add(table, self.coding.cells(rows), labels, -weights)
-        left = type(self)(self.coding, settled(self.table, table))
+        left = type(self)(self.coding, settle(self.table, table))
         known = np.add.reduceat(left.single, self.coding.offsets, axis=0)
         if not (left._is_possible(self.single) and are_within(known, n_rows, n_before)):
             raise ValueError(NEVER_LEARNED)
-        return left.recoded(self.coding.limited(np.asarray((left.single > 0).any(axis=1))))
+        return left.recode(self.coding.restrict(np.asarray((left.single > 0).any(axis=1))))
 
-    def joined(self, other: Self) -> Self:
+    def plus(self, other: Self) -> Self:
         """Return the counts of the rows of both."""
-        coding = self.coding.joined(other.coding)
-        return type(self)(coding, self.recoded(coding).table + other.recoded(coding).table)
+        coding = self.coding.union(other.coding)
+        return type(self)(coding, self.recode(coding).table + other.recode(coding).table)
 
     def spread(self, where: NDArray[np.int64], n_classes: int) -> Self:
-        """Return the counts with the classes moved to new places among more of them."""
+        """Return the counts with the classes moved to new places among more classes."""
         wider = spread(np.moveaxis(self.table, 0, -1), where, n_classes)
         return type(self)(self.coding, np.ascontiguousarray(np.moveaxis(wider, -1, 0)))
 
-    def recoded(self, coding: Coding) -> Self:
-        """Return the counts in the cells of another coding, which has all the values that were counted."""
+    def recode(self, coding: Coding) -> Self:
+        """Return the counts in the cells of another coding, which has all values that were counted."""
         if coding.n_cells == self.coding.n_cells:
             return self
         table = _empty_table(coding, len(self.table))
         for mine, its in zip(self.table, table, strict=True):
-            its[:] = self.coding.recoded(np.ascontiguousarray(self.coding.recoded(mine, coding).T), coding).T
+            its[:] = self.coding.recode(np.ascontiguousarray(self.coding.recode(mine, coding).T), coding).T
         return type(self)(coding, table)
 
     def both_ways(self) -> Floats:
@@ -104,17 +104,17 @@ class PairCounts:
         return both
 
     def between(self, parent: int, child: int) -> Floats:
-        """Return the counts of two columns, [value of the parent, value of the child, class], unseen ones last."""
+        """Return the counts of two columns, [value of the parent, value of the child, class], unseen values last."""
         first, second = self._cells(min(parent, child)), self._cells(max(parent, child))
         block = np.moveaxis(self.table[:, first, second], 0, -1)
         return block if parent < child else block.transpose(1, 0, 2)
 
     def of(self, column: int) -> Floats:
-        """Return the weight of the rows by the values of one column, [value, class], unseen ones last."""
+        """Return the weight of the rows by the values of one column, [value, class], unseen values last."""
         return self.single[self._cells(column)]
 
     def information(self) -> Floats:
-        """Return I(column; column | class) in nats, [column, column]; a column with itself has 0."""
+        """Return I(column; column | class) in nats, [column, column]; 0 on the diagonal."""
         counts, at = self.table, self.coding.offsets
         first, second = np.add.reduceat(counts, at, axis=2), np.add.reduceat(counts, at, axis=1)
         total = np.add.reduceat(first, at, axis=1)
@@ -128,7 +128,7 @@ class PairCounts:
         return slice(at, at + int(self.coding.n_values[column]) + 1)
 
     def _is_possible(self, before: Floats) -> bool:
-        """Whether no value is seen more often with those of another column than at all, but for rounding."""
+        """Tell whether each value occurs with another column's values at most as often as in total, up to rounding."""
         single, at = np.diagonal(self.table, axis1=1, axis2=2), self.coding.offsets
         first, second = np.add.reduceat(self.table, at, axis=2), np.add.reduceat(self.table, at, axis=1)
         slack = single if (self.table == np.rint(self.table)).all() else single + SLACK * before.T
@@ -144,11 +144,11 @@ def class_information(counts: Floats, coding: Coding) -> Floats:
 
 
 def spanning_tree(weights: Floats, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tree over all columns whose edges weigh most: the columns as they join it, and each one's parent.
+    """Return the maximum spanning tree over all columns: the columns in the order they join, and each one's parent.
 
-    It grows from the root by Prim's algorithm. Of equally heavy edges comes first the one whose new column has the
-    lower number, then the one whose parent joined earlier. The parent of the root is -1, and so is that of a column to
-    which no edge leads that weighs anything: it begins a tree of its own.
+    It grows from the root by Prim's algorithm. Of equally heavy edges, the edge whose new column has the lower
+    number comes first; then the edge whose parent joined earlier. The parent of the root is -1. A column that no edge
+    of positive weight reaches begins a tree of its own, so its parent is -1, too.
 
     >>> order, parents = spanning_tree(np.array([[0, 5, 0, 1], [5, 0, 0, 2], [0, 0, 0, 0], [1, 2, 0, 0.0]]), root=0)
     >>> order.tolist(), parents.tolist()
@@ -165,14 +165,8 @@ def spanning_tree(weights: Floats, root: int) -> tuple[NDArray[np.int64], NDArra
     return np.array(order), parents
 
 
-def check_least(name: str, value: Any) -> None:
-    """Raise if a parameter is not a number from 0 up."""
-    if not isinstance(value, Real) or not float(value) >= 0:
-        raise ValueError(f"{name} must be a number from 0 up, not {value!r}")
-
-
 class PairsMixin(GenerativeMixin):
-    """What models share that are read off the counts of pairs: reading columns, counting, forgetting, merging."""
+    """The shared part of models based on counts of pairs: reading columns, counting, forgetting and merging."""
 
     alpha: float
     pairs_: PairCounts
@@ -188,34 +182,23 @@ class PairsMixin(GenerativeMixin):
         return read_columns(self, X, reset=reset)
 
     def _start(self, rows: Columns, n_classes: int) -> None:
-        self.pairs_ = PairCounts.empty(Coding.given([[] for _ in rows]), n_classes)
+        self.pairs_ = PairCounts.empty(Coding.from_values([[] for _ in rows]), n_classes)
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
         if (weights < 0).any():
-            self.pairs_ = self.pairs_.forgotten(
-                rows, labels, -weights, self._n_rows(labels, weights), self.class_count_
-            )
+            self.pairs_ = self.pairs_.forget(rows, labels, -weights, self._n_rows(labels, weights), self.class_count_)
         else:
-            self.pairs_ = self.pairs_.learned(rows, labels, weights)
+            self.pairs_ = self.pairs_.learn(rows, labels, weights)
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
         self.pairs_ = self.pairs_.spread(where, n_classes)
 
     def _join(self, other: Self) -> None:
-        self.pairs_ = self.pairs_.joined(other.pairs_)
+        self.pairs_ = self.pairs_.plus(other.pairs_)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what rows are taken."""
+        """Tell scikit-learn what rows are accepted."""
         return categorical_tags(super().__sklearn_tags__())  # type: ignore[misc]
-
-
-def categorical_tags(tags: Any) -> Any:
-    """Return scikit-learn's tags with what is so for all models of columns with names or codes."""
-    tags.input_tags.allow_nan = True
-    tags.input_tags.categorical = True
-    tags.input_tags.string = True
-    tags.classifier_tags.poor_score = True
-    return tags
 
 
 def _empty_table(coding: Coding, n_classes: int) -> Floats:
@@ -223,7 +206,7 @@ def _empty_table(coding: Coding, n_classes: int) -> Floats:
     if size > MOST_PAIRS:
         raise ValueError(
             f"X has {coding.n_values.sum()} values in all its columns: counting their pairs would take "
-            f"{size / 2**27:.0f} GB. Leave out columns that name the row; give numbers to MDLDiscretiser first"
+            f"{size / 2**27:.0f} GB. Leave out columns that name the row; pass numbers through MDLDiscretiser first"
         )
     return np.zeros((n_classes, coding.n_cells, coding.n_cells))
 
@@ -236,6 +219,6 @@ def _add(table: Floats, cells: Codes, labels: Labels, weights: Floats) -> None:
 
 
 def _shares(nats: Floats, totals: Floats) -> Floats:
-    """Sums as means, not below zero; of nothing 0."""
+    """Return sums divided by totals, at least zero; 0 where the total is 0."""
     means = np.divide(nats, totals, out=np.zeros_like(nats), where=totals > 0)
     return np.asarray(np.maximum(means.round(12), 0.0))

@@ -1,4 +1,4 @@
-r"""Naive Bayes on measurements: under each class, each column is a bell curve with its own mean and width."""
+"""Naive Bayes on measurements: under each class, each column is a Gaussian with its own mean and variance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from priory.bayes.estimator import check_alpha
 from priory.bayes.generative import GenerativeMixin
-from priory.bayes.moments import joined, log_densities, means_and_variances, moments
+from priory.bayes.input import read_matrix
+from priory.bayes.moments import add_moments, log_densities, means_and_variances, moments
 from priory.bayes.prior import Prior
-from priory.bayes.reading import read_matrix
-from priory.bayes.tables import NEVER_LEARNED, ROUNDING, Floats, Labels, are_within, check_alpha, settled
+from priory.bayes.tables import NEVER_LEARNED, ROUNDING, Floats, Labels, are_within, settle
 
-_NARROWEST: Final = float(np.finfo(np.float64).tiny)  #: a variance so small that all but the mean is impossible
+_NARROWEST: Final = float(np.finfo(np.float64).tiny)  #: a variance so small that every value but the mean is impossible
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,21 @@ class GaussianNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
        \mu_{cj} = \frac1{n_{cj}} \sum_i x_{ij}, \quad
        \sigma_{cj}^2 = \frac{\sum_i (x_{ij} - \mu_{cj})^2 + \alpha \sigma_j^2}{n_{cj} + \alpha} + \varepsilon $$
 
-    The sums are over the $n_{cj}$ rows of class $c$ whose column $j$ is known; values that are missing (NaN) are
-    summed out. $\alpha$ rows that vary as the column does over all classes, $\sigma_j^2$, are added to each class:
-    with 0, the default, the variance is that of maximum likelihood, and a class whose few values are nearly equal
-    is judged far too narrow; 1 is a good start for tables of many kinds of columns. $\varepsilon$ is
-    `var_smoothing` times the largest variance of a column over all rows, so that a column that is constant under a
-    class leaves some room. A column never known under a class has the Gaussian of all classes together there. Use
-    it for measurements that lie around a centre; where they have several heaps, long tails or many zeros, see
-    `HistogramNB`; where they depend on each other, `GaussianDiscriminant`.
+    The sums are over the $n_{cj}$ rows of class $c$ whose column $j$ is known; missing values (NaN) are summed out.
+    Each class gets $\alpha$ extra rows that vary as the column does over all classes, $\sigma_j^2$. With 0, the
+    default, the variance is that of maximum likelihood, and a class whose few values are nearly equal is estimated far
+    too narrow; 1 is a good start for tables of many kinds of columns. $\varepsilon$ is `var_smoothing` times the
+    largest variance of a column over all rows, so that a column which is constant under a class keeps some width. A
+    column never known under a class has the Gaussian of all classes together. Use it for measurements around a centre;
+    for several modes, long tails or many zeros see `HistogramNB`, for columns that depend on each other
+    `GaussianDiscriminant`.
 
-    The sums are kept with 159 bits: rows can be learned in any order and forgotten, outliers too, with no trace left.
+    The sums are kept with 159 bits: rows can be learned in any order and forgotten, outliers too, without a trace.
 
     Parameters: `alpha`, as above; `prior`, "fitted", "smoothed", "uniform", or probabilities; `var_smoothing`, as above
-    (with 0, and no alpha, what differs from a constant column is impossible).
+    (with 0, and no alpha, any value different from a constant column is impossible).
 
-    Attributes: `classes_`, `class_count_` [class], `theta_` and `var_` [class, column], means and variances;
+    Attributes: `classes_`, `class_count_` [class]; `theta_` and `var_` [class, column], means and variances;
     `moments_`, the sums behind them.
 
     >>> mail = [[2.0, 0.01], [3.0, 0.02], [9.0, 0.40], [8.0, 0.30]]     # kilobytes, share of capitals
@@ -101,17 +102,19 @@ class GaussianNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             rows, labels, weights = rows[counted], labels[counted], weights[counted]
         added = moments(rows, labels, weights, len(self.classes_))
         if not np.isfinite(added).all():
-            raise ValueError("X has a value so large that its square is no number: scale the column down")
-        left = joined(self.moments_, added)
+            raise ValueError("X has a value whose square overflows: scale the column down")
+        left = add_moments(self.moments_, added)
         self.moments_ = (
             _checked(left, added, self._n_rows(labels, weights), self.class_count_) if (weights < 0).any() else left
         )
 
     def _join(self, other: Self) -> None:
-        self.moments_ = joined(self.moments_, other.moments_)
+        self.moments_ = add_moments(self.moments_, other.moments_)
 
     def _estimate(self) -> "_Gaussians":
-        of_all = reduce(joined, (np.ascontiguousarray(part[..., None]) for part in np.moveaxis(self.moments_, -1, 0)))
+        of_all = reduce(
+            add_moments, (np.ascontiguousarray(part[..., None]) for part in np.moveaxis(self.moments_, -1, 0))
+        )
         mean, variance = means_and_variances(of_all)
         unknown = np.isnan(variance)
         largest = variance.max(where=~unknown, initial=0.0) or 1.0
@@ -138,20 +141,20 @@ class GaussianNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return rng.normal(self.theta_[labels], np.sqrt(self.var_[labels]))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what rows are taken."""
+        """Tell scikit-learn what rows are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
 
 def _checked(left: Floats, added: Floats, n_rows: Floats, n_before: Floats) -> Floats:
-    """Return what is left after rows were taken back; raise if they cannot have been learned.
+    """Return the moments after subtracting rows; raise ValueError if the rows cannot have been learned.
 
-    Where no weight is left, no sum may be left; elsewhere no variance below zero.
+    Where no weight is left, no sum may be left; elsewhere no variance may be negative.
     """
     _, variances = means_and_variances(left)
-    gone = settled(left[0] - added[0], left[0]) == 0
-    most = ROUNDING * (np.abs(left[6]) + np.abs(added[6]))  # that a sum of squares may be off, [column, class]
+    gone = settle(left[0] - added[0], left[0]) == 0
+    most = ROUNDING * (np.abs(left[6]) + np.abs(added[6]))  # bound on the rounding of a sum of squares, [column, class]
     strange = gone & (np.abs(left[3]) > ROUNDING * np.sqrt(np.abs(added[6] * added[0])))
     strange |= np.where(gone, np.abs(left[6]) > most, variances * left[0] < -most)
     if strange.any() or not are_within(left[0], n_rows, n_before):

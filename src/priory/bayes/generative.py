@@ -1,31 +1,29 @@
-r"""What every generative classifier can do, once its rows can be counted and its counts can be read.
+r"""What every generative classifier can do once its rows can be counted and its counts can be read.
 
-A generative classifier models how rows come about: first a class is drawn, then the row given the class. What it has
-seen is kept as statistics that add up. From that alone follow: learning is addition, so rows can be learned one by one;
-forgetting is subtraction; two models of the same kind add up to the model of the joined data; the order of rows does
-not matter. And from $p(x, c)$ follow, by Bayes' rule,
+A generative classifier models how rows come about: first a class is drawn, then the row given the class. It keeps
+additive statistics of what it has learned. So learning is addition and rows can be learned one by one; forgetting is
+subtraction; two models of the same kind add up to the model of the joined data; and the order of rows does not matter.
+From $p(x, c)$ Bayes' rule gives the posterior,
 
 $$ p(c \mid x) = \frac{p(x, c)}{\sum_{c'} p(x, c')} $$
 
-the posterior, the evidence $p(x)$ below the line, which tells how unusual a row is, and by drawing in the same order as
-the model assumes, new rows.
+The denominator is the evidence $p(x)$, which tells how unusual a row is. Drawing a class and then a row gives new rows.
 
 A model supplies these methods, and `GenerativeMixin` the rest:
 
 | method | |
 |---|---|
 | `_rows(X, reset)` | X, validated and in the form the model counts |
-| `_start(rows, n_classes)` | statistics of nothing |
-| `_add(rows, labels, weights)` | add rows to the statistics; weights below zero take back, or raise, nothing changed |
-| `_estimate()` | the parameters, from the statistics; `_parameters()` keeps them until the next lesson |
+| `_start(rows, n_classes)` | set up empty statistics |
+| `_add(rows, labels, weights)` | add rows to the statistics; negative weights subtract, or raise without effect |
+| `_estimate()` | the parameters, from the statistics; `_parameters()` caches them until the model changes |
 | `_log_likelihood(rows)` | log p(x given class), [row, class] |
-| `_terms(rows)` | the same sum by feature: for each row the columns listed, their terms [column, class], and the rest |
+| `_terms(rows)` | the same sum by feature: for each row the listed columns, their terms [column, class], and the rest |
 | `_draw(labels, rng)` | one row for each label |
 
-Its statistics are arrays named in `_statistics`, whose last axis is the class; a model with others says how they are
-spread and joined by `_spread` and `_join`. A model of models may widen them itself (`_widen`), one whose rows are no
-table may name what it lists (`_names`), and one that learned more than its settings tell may refuse to be added
-(`_check_joinable`).
+The statistics are arrays named in `_statistics`, whose last axis is the class. A model with other statistics overrides
+`_spread` and `_join`. A model of models may override `_widen`; one whose rows are not a table, `_names`; and one whose
+learned state goes beyond its parameters, `_check_joinable`.
 """
 
 from abc import ABC, abstractmethod
@@ -41,13 +39,12 @@ from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from priory.bayes.joining import check_joinable
-from priory.bayes.labels import nearest, same_kind, union
+from priory.bayes.estimator import check_count, check_joinable
+from priory.bayes.input import nearest, read_labels, read_weights, same_kind, union
+from priory.bayes.kernels import log_posterior, posterior
 from priory.bayes.prior import Prior, log_prior
-from priory.bayes.reading import read_labels, read_weights
-from priory.bayes.tables import SLACK, Floats, Labels, check_count, settled, spread
+from priory.bayes.tables import SLACK, Floats, Labels, settle, spread
 from priory.bayes.terms import Terms, joint
-from priory.kernels import log_posterior, posterior
 
 Rows: TypeAlias = Any
 _PARAMETER_NAMES: dict[type, tuple[str, ...]] = {}
@@ -62,7 +59,7 @@ class GenerativeMixin(ABC):
     class_count_: Floats
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from scratch; an error leaves the model as it was."""
+        """Learn from scratch; an error leaves the model unchanged."""
         with self._unchanged_on_error():
             for name in [name for name in vars(self) if name.endswith("_") or name == "_cache"]:
                 delattr(self, name)
@@ -80,10 +77,9 @@ class GenerativeMixin(ABC):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn some more rows; the cost does not depend on how many were learned before.
+        """Learn more rows; the cost does not depend on how many were learned before.
 
-        New classes may come at any time (then tables are made anew, wider); `classes` can name them before they are
-        seen.
+        New classes may come at any time, which rebuilds the tables; `classes` can name them in advance.
         """
         with self._unchanged_on_error():
             first = not hasattr(self, "classes_")
@@ -97,9 +93,9 @@ class GenerativeMixin(ABC):
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Take back rows that were learned: the exact inverse of `partial_fit`.
+        """Remove rows that were learned: the exact inverse of `partial_fit`.
 
-        What was never learned is an error, and changes nothing.
+        Rows that were never learned raise ValueError, and nothing changes.
         """
         check_is_fitted(self)
         with self._unchanged_on_error():
@@ -134,7 +130,7 @@ class GenerativeMixin(ABC):
         return self._joint(self._known_rows(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return log p(class given x); a row that is impossible under every class leaves the prior as it is."""
+        """Return log p(class given x); a row that is impossible under every class gets the prior."""
         return log_posterior(self.predict_joint_log_proba(X), self.class_log_prior_)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -142,7 +138,7 @@ class GenerativeMixin(ABC):
         return posterior(self.predict_joint_log_proba(X), self.class_log_prior_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row; of equals the first."""
+        """Return the most probable class of each row; the first of equals."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -160,11 +156,11 @@ class GenerativeMixin(ABC):
         ]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
-        """Draw labelled rows as the model says they come about: first the class, then the row given the class."""
+        """Draw labelled rows from the model: first the class, then the row given the class."""
         check_is_fitted(self)
         check_count("n_samples", n_samples)
         if not self.class_count_.any():
-            raise ValueError("nothing can be drawn: all that was learned is forgotten, or nothing was learned yet")
+            raise ValueError("nothing can be drawn: the model has learned no rows, or has forgotten all of them")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
         labels = rng.choice(len(self.classes_), size=n_samples, p=np.exp(self.class_log_prior_))
         return self._draw(labels, rng), self.classes_[labels]
@@ -186,11 +182,11 @@ class GenerativeMixin(ABC):
 
     @abstractmethod
     def _start(self, rows: Rows, n_classes: int) -> None:
-        """Set up statistics of nothing."""
+        """Set up empty statistics."""
 
     @abstractmethod
     def _add(self, rows: Rows, labels: Labels, weights: Floats) -> None:
-        """Add rows to the statistics, or take them back."""
+        """Add rows to the statistics, or subtract them if weights are negative."""
 
     @abstractmethod
     def _estimate(self) -> Any:
@@ -202,14 +198,14 @@ class GenerativeMixin(ABC):
 
     @abstractmethod
     def _terms(self, rows: Rows) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
-        """Yield for each row the columns listed, their terms [column, class], and the rest [class]."""
+        """Yield for each row the listed columns, their terms [column, class], and the rest [class]."""
 
     @abstractmethod
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
         """Return one row for each label."""
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
-        """Move the classes of the statistics to new places among more of them."""
+        """Move the classes of the statistics to new places among more classes."""
         for name in self._statistics:
             setattr(self, name, spread(getattr(self, name), where, n_classes))
 
@@ -219,18 +215,18 @@ class GenerativeMixin(ABC):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def _parameters(self) -> Any:
-        """Return what `_estimate` makes of the statistics, computed once after each lesson or change of settings."""
+        """Return the result of `_estimate`, cached until the model learns or a parameter of its constructor changes."""
         if not self._is_estimated():
             self._cache["parameters"], self._cache["settings"] = self._estimate(), self._settings()
         return self._cache["parameters"]
 
     def _is_estimated(self) -> bool:
-        """Whether `_parameters` are there already, and as the settings say."""
+        """Tell whether the cached `_parameters` are still valid."""
         before = self._cache.get("settings")
         return before is not None and all(was is now for was, now in zip(before, self._settings(), strict=True))
 
     def _settings(self) -> list[Any]:
-        """The values of the constructor's parameters, which may be set to others after learning."""
+        """Return the values of the constructor's parameters, which may change after learning."""
         return [getattr(self, name) for name in parameter_names(type(self))]
 
     def _known_rows(self, X: Any) -> Rows:
@@ -241,7 +237,7 @@ class GenerativeMixin(ABC):
         return joint(self._log_likelihood(rows), self.class_log_prior_)
 
     def _learned_codes(self, labels: NDArray[Any], weights: Floats) -> Labels:
-        """Return the numbers of the labels' classes; raise if they are more than were learned."""
+        """Return the class numbers of the labels; raise ValueError if there are more rows than were learned."""
         unknown = np.setdiff1d(labels, self.classes_) if same_kind(labels, self.classes_) else labels
         if len(unknown):
             raise ValueError(
@@ -256,7 +252,7 @@ class GenerativeMixin(ABC):
         return np.asarray(codes, np.int64)
 
     def _know(self, labels: NDArray[Any], rows: Rows) -> None:
-        """Make place for the classes of these labels."""
+        """Add the classes of these labels to the model."""
         if not hasattr(self, "classes_"):
             self.classes_ = np.unique(labels)
             self.class_count_ = np.zeros(len(self.classes_))
@@ -273,11 +269,11 @@ class GenerativeMixin(ABC):
 
     def _count(self, codes: Labels, weights: Floats) -> None:
         counts = self._n_rows(codes, weights)
-        self.class_count_ = settled(self.class_count_, counts) if (weights < 0).any() else counts
+        self.class_count_ = settle(self.class_count_, counts) if (weights < 0).any() else counts
         self._cache.clear()
 
     def _n_rows(self, labels: Labels, weights: Floats) -> Floats:
-        """Return how many rows of each class there are with these, [class]."""
+        """Return the number of rows of each class including these, [class]."""
         return self.class_count_ + np.bincount(labels, weights, minlength=len(self.classes_))
 
     def _names(self, columns: NDArray[np.int64]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-r"""Naive Bayes made less naive: each column depends on the class and on up to k columns before it."""
+"""Naive Bayes made less naive: each column depends on the class and on up to k columns before it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,41 +11,41 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from priory.bayes.coding import MISSING, Codes, Coding, draw_codes
-from priory.bayes.columns import Columns, read_columns
-from priory.bayes.combinations import Combinations, Lessons
-from priory.bayes.dependence import PairCounts, categorical_tags, check_least, class_information
-from priory.bayes.distinct_rows import DistinctRows
+from priory.bayes.dependence import PairCounts, class_information
+from priory.bayes.estimator import categorical_tags, check_alpha, check_not_negative
 from priory.bayes.generative import GenerativeMixin
+from priory.bayes.input import Columns, read_columns
 from priory.bayes.prior import Prior
-from priory.bayes.tables import Floats, Labels, add_cells_to, check_alpha
+from priory.bayes.sparse_counts import Combinations, DistinctRows, WeightedLabels
+from priory.bayes.tables import Floats, Labels, add_cells_to
 
-MOST_PARENTS: Final = 60  # which of them are known in a row is a number of so many bits
+MOST_PARENTS: Final = 60  # the known parents of a row are a bit mask in an int64
 
 
 class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
-    r"""Naive Bayes for columns of categories, each of which depends on the class and on up to k earlier columns.
+    r"""Naive Bayes for categorical columns; each depends on the class and on up to k earlier columns.
 
     $$ \log p(x, c) = \log p(c) + \sum_j
        \log \frac{n_c(x_j, x_{\pi(j)}) + \alpha}{n_c(x_{\pi(j)}) + m_j\alpha} $$
 
-    By default the columns come in the order of what they tell about the class, $I(x_j; c)$, and the parents $\pi(j)$
-    are those $k$ of the earlier ones that tell most about $x_j$ within the class, $I(x_j; x_i \mid c)$; of equals the
-    column with the lower number comes first. If an order is given, the parents are the $k$ columns directly before:
-    $p(c)\, p(x_1 \mid c)\, p(x_2 \mid x_1, c)\, p(x_3 \mid x_1, x_2, c)\, p(x_4 \mid x_2, x_3, c) \cdots$ for $k = 2$.
-    With $k = 0$ it is naive Bayes. The more rows there are, the larger k may be: try 1, 2 and 3 by cross-validation.
+    By default the columns are ordered by their information about the class, $I(x_j; c)$, and the parents $\pi(j)$ are
+    those $k$ earlier columns that tell most about $x_j$ within the class, $I(x_j; x_i \mid c)$; of equals the column
+    with the lower number comes first. If an order is given, the parents are the $k$ columns directly before: $p(c)\,
+    p(x_1 \mid c)\, p(x_2 \mid x_1, c)\, p(x_3 \mid x_1, x_2, c)\, p(x_4 \mid x_2, x_3, c) \cdots$ for $k = 2$. With $k
+    = 0$ it is naive Bayes. The more rows there are, the larger k may be: try 1, 2 and 3 by cross-validation.
 
     The structure depends on all rows, so all distinct rows are kept with their weights (200 bytes for 20 columns, and 8
-    for each class): learning costs the same however much was learned, and the tables are counted when they are needed.
-    Only combinations that occur take memory.
+    for each class). Learning costs the same however much was learned, and tables are counted when they are needed. Only
+    combinations that occur take memory.
 
-    Columns hold strings, codes, or any numbers that repeat. Values never seen are like known ones that were not seen
-    here; under a combination of parents' values never seen all are equally probable. Missing values (NaN, None): where
-    the column itself is missing, its term is 0, which is exact if nothing that is known depends on it; where a parent
+    Columns hold strings, codes, or any numbers that repeat. Values never seen are treated like known ones that were not
+    seen here; under a combination of parents' values never seen, all values are equally probable. Missing values (NaN,
+    None): if the column itself is missing, its term is 0, which is exact if no known column depends on it; if a parent
     is missing, the counts are summed over it, which is an approximation (`TreeAugmentedNB` is exact).
 
     Parameters: `k`; `order`, "mutual information", or the numbers of all columns; `min_information`, in nats: a column
-    that tells no more than this is not taken for a parent; `alpha`, the pseudo-count (0 is maximum likelihood);
-    `prior`, "fitted", "smoothed", "uniform", or probabilities.
+    that tells no more than this does not become a parent; `alpha`, the pseudo-count (0 is maximum likelihood); `prior`,
+    "fitted", "smoothed", "uniform", or probabilities.
 
     Attributes: `classes_`, `class_count_`, `categories_`; `order_`, the columns in order; `parents_`, for each column a
     tuple of its parents, the strongest (or nearest) first.
@@ -96,22 +96,22 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     def _rows(self, X: Any, *, reset: bool) -> Columns:
         check_alpha(self.alpha)
         _check_k(self.k)
-        check_least("min_information", self.min_information)
+        check_not_negative("min_information", self.min_information)
         columns = read_columns(self, X, reset=reset)
         _check_order(self.order, len(columns))
         return columns
 
     def _start(self, rows: Columns, n_classes: int) -> None:
-        self.rows_ = DistinctRows.empty(Coding.named(None, len(rows)), n_classes)
+        self.rows_ = DistinctRows.empty(Coding.from_parameter(None, len(rows)), n_classes)
 
     def _add(self, rows: Columns, labels: Labels, weights: Floats) -> None:
-        self.rows_ = self.rows_.changed(rows, labels, weights)
+        self.rows_ = self.rows_.update(rows, labels, weights)
 
     def _spread(self, where: NDArray[np.int64], n_classes: int) -> None:
         self.rows_ = self.rows_.spread(where, n_classes)
 
     def _join(self, other: Self) -> None:
-        self.rows_ = self.rows_.joined(other.rows_)
+        self.rows_ = self.rows_.plus(other.rows_)
 
     def _network(self) -> "_Network":
         check_is_fitted(self, "classes_")
@@ -119,18 +119,18 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return network
 
     def _estimate(self) -> "_Network":
-        coding, (codes, weights) = self.rows_.coding, self.rows_.counted()
-        labels, places = map(np.ascontiguousarray, np.nonzero(weights.T))  # a row of two classes comes twice
-        codes, lessons = codes[places], Lessons(labels, weights[places, labels], len(self.classes_))
+        coding, (codes, weights) = self.rows_.coding, self.rows_.codes_and_weights()
+        labels, places = map(np.ascontiguousarray, np.nonzero(weights.T))  # a row that has two classes appears twice
+        codes, lessons = codes[places], WeightedLabels(labels, weights[places, labels], len(self.classes_))
         if isinstance(self.order, str):
-            order, parents = self._told(coding.cells_of(codes), lessons)
+            order, parents = self._by_information(coding.cells_of(codes), lessons)
         else:
             order = np.array([int(column) for column in self.order])
             parents = _nearest_before(order, self.k)
         return _Network(coding, codes, lessons, self.alpha, order, parents)
 
-    def _told(self, cells: Codes, lessons: Lessons) -> tuple[NDArray[np.int64], list[tuple[int, ...]]]:
-        """The columns by what they tell about the class, and each one's parents."""
+    def _by_information(self, cells: Codes, lessons: WeightedLabels) -> tuple[NDArray[np.int64], list[tuple[int, ...]]]:
+        """Return the columns ordered by their information about the class, and the parents of each."""
         coding, counts = self.rows_.coding, np.zeros((self.rows_.coding.n_cells, lessons.n_classes))
         add_cells_to(counts, cells, lessons.labels, lessons.weights)
         order = np.argsort(-class_information(counts, coding), kind="stable")
@@ -140,20 +140,20 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return order, self._strongest_before(order, pairs)
 
     def _strongest_before(self, order: NDArray[np.int64], pairs: PairCounts) -> list[tuple[int, ...]]:
-        """For each column those k of the columns before it that tell most about it, and enough."""
+        """Return for each column those k earlier columns that tell most about it, and more than the minimum."""
         parents = []
-        for column, told in enumerate(pairs.information()):
+        for column, information in enumerate(pairs.information()):
             earlier = np.sort(order[: np.flatnonzero(order == column)[0]])
-            enough = earlier[told[earlier] > self.min_information]
-            parents.append(tuple(enough[np.argsort(-told[enough], kind="stable")][: self.k].tolist()))
+            enough = earlier[information[earlier] > self.min_information]
+            parents.append(tuple(enough[np.argsort(-information[enough], kind="stable")][: self.k].tolist()))
         return parents
 
     def _log_likelihood(self, rows: Columns) -> Floats:
         network = self._network()
-        found = np.zeros((len(rows[0]), len(self.classes_)))
+        total = np.zeros((len(rows[0]), len(self.classes_)))
         for terms in network.terms(network.coding.codes(rows)):
-            found += terms
-        return found
+            total += terms
+        return total
 
     def _terms(self, rows: Columns) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
         network, nothing = self._network(), np.zeros(len(self.classes_))
@@ -162,15 +162,15 @@ class KDependenceNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> NDArray[Any]:
         network = self._network()
-        return network.coding.decoded(network.draw(labels, rng))
+        return network.coding.decode(network.draw(labels, rng))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what rows are taken."""
+        """Tell scikit-learn what rows are accepted."""
         return categorical_tags(super().__sklearn_tags__())
 
 
 def _nearest_before(order: NDArray[np.int64], k: int) -> list[tuple[int, ...]]:
-    """For each column the k columns before it, the nearest first."""
+    """Return for each column the k columns before it, the nearest first."""
     parents: list[tuple[int, ...]] = [() for _ in order]
     for at, column in enumerate(order.tolist()):
         parents[column] = tuple(order[max(at - k, 0) : at][::-1].tolist())
@@ -193,25 +193,25 @@ def _check_order(order: Any, n_columns: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Network:
-    """Which columns depend on which, and the rows from which the tables of each are counted when they are needed."""
+    """The structure, and the rows from which each table is counted on first use."""
 
     coding: Coding
     codes: Codes
-    lessons: Lessons
+    lessons: WeightedLabels
     alpha: float
     order: NDArray[np.int64]
     parents: list[tuple[int, ...]]
     tables: dict[tuple[int, ...], Combinations] = field(default_factory=dict)
 
     def terms(self, codes: Codes) -> Iterator[Floats]:
-        """Return the terms of one column after the other, [row, class]."""
+        """Yield the terms of one column after the other, [row, class]."""
         known = codes != MISSING
         for column, parents in enumerate(self.parents):
             terms = np.zeros((len(codes), self.lessons.n_classes))
             pattern = known[:, parents] @ (1 << np.arange(len(parents)))
-            for found in np.unique(pattern):
-                rows = np.flatnonzero((pattern == found) & known[:, column])
-                columns = (*(parent for i, parent in enumerate(parents) if found >> i & 1), column)
+            for bits in np.unique(pattern):
+                rows = np.flatnonzero((pattern == bits) & known[:, column])
+                columns = (*(parent for i, parent in enumerate(parents) if bits >> i & 1), column)
                 terms[rows] = self.table(columns).logs_of(codes[rows[:, None], columns])
             yield terms
 

@@ -1,4 +1,4 @@
-r"""What Gaussian noise makes of a linear model: sums of the rows, and the Gaussian posterior that follows from them.
+r"""The linear model with Gaussian noise: sums of the rows, and the Gaussian posterior that follows from them.
 
 With weight $W$, means and scatter $S$ (sums of products of deviations from the mean) of the rows $[x, y]$,
 
@@ -14,17 +14,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import erfcx
 
-from priory.bayes.tables import NEVER_LEARNED, SLACK
-
-Floats = NDArray[np.float64]
+from priory.bayes.tables import NEVER_LEARNED, SLACK, Floats
 
 
 def log_prior(coef: Floats, ridge: float, l1: float) -> float:
-    """The log density that falls with ridge β²/2 + l1 |β|; 0 for the flat prior, which is none."""
+    """Return the log density that falls with ridge β²/2 + l1 |β|; 0 for the flat prior."""
     if ridge:
         constant = -math.log(math.sqrt(2 * math.pi / ridge) * erfcx(l1 / math.sqrt(2 * ridge)))
     else:
@@ -34,46 +31,46 @@ def log_prior(coef: Floats, ridge: float, l1: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Weight, mean and scatter of the rows [x, y]: all that Gaussian noise needs to know of them."""
+    """Weight, mean and scatter of the rows [x, y]: the sufficient statistics of Gaussian noise."""
 
     weight: float
     mean: Floats
     scatter: Floats
-    centred: bool  #: whether the scatter is about the mean; a model without intercept needs it about 0
+    centred: bool  #: whether the scatter is about the mean; without an intercept it is about 0
 
     @classmethod
     def of(cls, X: Floats, y: Floats, weight: Floats, centred: bool) -> Self:
-        """The moments of rows with these weights."""
+        """Return the moments of rows with these weights."""
         rows, weight = np.column_stack([X, y])[weight > 0], weight[weight > 0]
         mean = weight @ rows / weight.sum() if centred else np.zeros(rows.shape[1])
-        apart = np.where(np.ptp(rows, axis=0) > 0, rows - mean, 0.0) if centred else rows  # a constant has no rounding
+        apart = np.where(np.ptp(rows, axis=0) > 0, rows - mean, 0.0) if centred else rows  # exact 0 if constant
         return cls(float(weight.sum()), mean, (apart.T * weight) @ apart, centred)
 
-    def joined(self, other: "Moments", sign: int = 1) -> "Moments":
-        """The moments of both sets of rows, or with sign -1 of these rows without the others."""
+    def plus(self, other: "Moments", sign: int = 1) -> "Moments":
+        """Return the moments of both sets of rows, or with sign -1 of these rows without the others."""
         weight = self.weight + sign * other.weight
         apart = other.mean - self.mean
         share = sign * other.weight / weight
         scatter = self.scatter + sign * other.scatter + share * self.weight * np.outer(apart, apart)
         if sign < 0 and not self._can_leave(scatter):
             raise ValueError(NEVER_LEARNED)
-        rounding = np.diag(scatter) <= 1e-12 * np.diag(self.scatter)  # all that is left of a column that was taken back
+        rounding = np.diag(scatter) <= 1e-12 * np.diag(self.scatter)  # the residue of a column that was removed
         scatter[rounding, :] = scatter[:, rounding] = 0
         return Moments(weight, self.mean + share * apart, scatter, self.centred)
 
     def _can_leave(self, scatter: Floats) -> bool:
-        """Whether what would be left is a scatter: no combination of columns varies less than not at all."""
+        """Tell whether the rest is a valid scatter: no combination of columns has a negative variance."""
         sizes = np.sqrt(np.diag(self.scatter))
         scales = 1 / np.where(sizes > 0, sizes, 1.0)
         return bool(np.linalg.eigvalsh(scatter * np.outer(scales, scales)).min() > -SLACK)
 
     def precision(self, sigma: float, ridge: float) -> tuple[Floats, Floats]:
-        """The matrix P and vector q of the negative log posterior, βᵀPβ/2 - qᵀβ and a constant."""
+        """Return the matrix P and vector q of the negative log posterior, βᵀPβ/2 - qᵀβ plus a constant."""
         d = len(self.mean) - 1
         return self.scatter[:d, :d] / sigma**2 + ridge * np.eye(d), self.scatter[:d, d] / sigma**2
 
     def log_joint(self, coef: Floats, sigma: float, ridge: float, l1: float) -> float:
-        """Log likelihood plus log prior, with the best intercept."""
+        """Return log likelihood plus log prior, with the best intercept."""
         signed = np.append(coef, -1.0)
         misfit = max(float(signed @ self.scatter @ signed), 0.0) / sigma**2
         log_likelihood = -(self.weight * math.log(2 * math.pi * sigma**2) + misfit) / 2
@@ -82,7 +79,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The coefficients' mode, their covariance if that is known, and the log evidence."""
+    """The mode of the coefficients, their covariance if known, and the log evidence."""
 
     coef: Floats
     covariance: Floats | None = None
@@ -90,7 +87,7 @@ class Posterior:
 
 
 def covariance_with_intercept(moments: Moments, covariance: Floats, sigma: float) -> Floats:
-    """The covariance of the coefficients and then the intercept, if there is one."""
+    """Return the covariance of the coefficients and then the intercept, if there is one."""
     if not moments.centred:
         return covariance
     with_mean = covariance @ moments.mean[:-1]
@@ -99,7 +96,7 @@ def covariance_with_intercept(moments: Moments, covariance: Floats, sigma: float
 
 
 def predictive_variance(moments: Moments, covariance: Floats, sigma: float, X: Floats) -> Floats:
-    """The variance of a target drawn at each row: that of the line there, and the noise."""
+    """Return the variance of a target drawn at each row: that of the line there, plus the noise."""
     apart = X - moments.mean[:-1]
     of_mean = 1 / moments.weight if moments.centred else 0.0
     return np.asarray(np.einsum("ij,jk,ik->i", apart, covariance, apart) + sigma**2 * (1 + of_mean))
@@ -124,7 +121,7 @@ def gaussian_posterior(moments: Moments, sigma: float, ridge: float) -> Posterio
 
 
 def noise_of_most_evidence(moments: Moments, ridge: float) -> float:
-    """The σ that makes the targets most probable; for a flat prior its square is Σr²/(n - number of coefficients)."""
+    """Return the σ of greatest evidence; for a flat prior its square is Σr²/(n - number of coefficients)."""
     n_coefficients = moments.centred + (0 if ridge else len(moments.mean) - 1)
     size = math.sqrt(moments.scatter[-1, -1] / moments.weight)
     grid = math.log(size or 1) + np.linspace(-16, 2, 37)
@@ -138,5 +135,5 @@ def noise_of_most_evidence(moments: Moments, ridge: float) -> float:
             "noise_scale=None has nothing to go by: the coefficients can fit the targets exactly; "
             "give a noise_scale, or more rows"
         )
-    found = minimize_scalar(negative, bounds=grid[[best - 1, best + 1]], method="bounded", options={"xatol": 1e-9})
-    return math.exp(found.x)
+    optimum = minimize_scalar(negative, bounds=grid[[best - 1, best + 1]], method="bounded", options={"xatol": 1e-9})
+    return math.exp(optimum.x)

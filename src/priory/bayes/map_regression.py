@@ -1,4 +1,4 @@
-r"""Linear regression as a probability model: which noise, which prior, and the most probable coefficients.
+r"""Linear regression as a probability model: a noise, a prior, and the most probable coefficients.
 
 $$ y_i = b + \langle x_i, \beta \rangle + \eta_i, \qquad
    \hat\beta, \hat b = \arg\max_{\beta, b} \sum_i w_i \log p(\eta_i) + \sum_j \log p(\beta_j) $$
@@ -20,16 +20,14 @@ from copy import copy
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from priory.bayes.joining import check_joinable
-from priory.bayes.lasso import sparse_coefficients
-from priory.bayes.least_deviations import least_deviations
+from priory.bayes.estimator import check_joinable, unfitted_copy
 from priory.bayes.linear_posterior import (
     Moments,
     Posterior,
@@ -39,12 +37,11 @@ from priory.bayes.linear_posterior import (
     noise_of_most_evidence,
     predictive_variance,
 )
-from priory.bayes.unfitted import unfitted
+from priory.bayes.regression_solvers import least_deviations, sparse_coefficients
+from priory.bayes.tables import Floats
 
-Floats = NDArray[np.float64]
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-#: What each parameter may be.
+#: The values that each parameter may have.
 _WORDS = {"noise": ("gaussian", "laplace"), "prior": ("flat", "gaussian", "laplace", "both")}
 
 
@@ -64,7 +61,7 @@ def _has_posterior(model: "MAPRegression") -> bool:
 
 
 def _where(possible: Callable[["MAPRegression"], bool]) -> Callable[[Method], Method]:
-    """A method that exists only where it is possible; scikit-learn's decorator has no types."""
+    """Return a typed decorator for a method that exists only where the condition holds."""
 
     def decorate(method: Method) -> Method:
         available: Method = available_if(possible)(method)
@@ -144,29 +141,29 @@ class MAPRegression(RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the most probable coefficients, by the solver that fits the noise and the prior."""
+        """Find the most probable coefficients, by the solver for this noise and prior."""
         self._penalties()
-        fresh = unfitted(self)
-        rows = fresh._rows(X, y, sample_weight, reset=True)
+        fitted = unfitted_copy(self)
+        rows = fitted._rows(X, y, sample_weight, reset=True)
         if self.noise == "gaussian":
-            fresh._read(Moments.of(*rows, bool(self.fit_intercept)))
+            fitted._read(Moments.of(*rows, bool(self.fit_intercept)))
         else:
-            fresh._read_rows(*rows)
-        self.__dict__ = fresh.__dict__  # only when nothing can go wrong any more
+            fitted._read_rows(*rows)
+        self.__dict__ = fitted.__dict__  # last, so that an error changes nothing
         return self
 
     @_where(_is_additive)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn more rows; the result is that of one fit to all of them."""
+        """Learn more rows; the result equals one fit to all of them."""
         if not hasattr(self, "_moments"):
             return self.fit(X, y, sample_weight)
         self._penalties()
         learned = Moments.of(*self._rows(X, y, sample_weight), bool(self.fit_intercept))
-        return self._read(self._moments.joined(learned))
+        return self._read(self._moments.plus(learned))
 
     @_where(_is_additive)
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Take rows back that were learned; the result is that of a fit without them."""
+        """Remove rows that were learned; the result equals a fit without them."""
         check_is_fitted(self)
         self._penalties()
         forgotten = Moments.of(*self._rows(X, y, sample_weight), bool(self.fit_intercept))
@@ -175,7 +172,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
                 f"X has rows of weight {forgotten.weight:g} to forget, and the model learned {self._moments.weight:g}: "
                 "forget only what was learned, and leave something"
             )
-        return self._read(self._moments.joined(forgotten, -1))
+        return self._read(self._moments.plus(forgotten, -1))
 
     def __add__(self, other: "MAPRegression") -> "MAPRegression":
         """Return the model of the rows of both."""
@@ -183,14 +180,14 @@ class MAPRegression(RegressorMixin, BaseEstimator):
             return NotImplemented
         _is_additive(self)
         check_joinable(self, other, "_moments")
-        return copy(self)._read(self._moments.joined(other._moments))
+        return copy(self)._read(self._moments.plus(other._moments))
 
     def __radd__(self, other: Any) -> "MAPRegression":
         """Let `sum` of models start from 0."""
         return copy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
-        """Return the expected target of each row, and if asked the standard deviation of a target drawn there."""
+        """Return the expected target of each row and, on request, the standard deviation of a target drawn there."""
         check_is_fitted(self)
         table = validate_data(self, X, dtype=np.float64, reset=False)
         expected = np.asarray(table @ self.coef_ + self.intercept_)
@@ -201,7 +198,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
 
     @_where(_has_posterior)
     def predict_interval(self, X: ArrayLike, coverage: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the bounds between which a target falls with this probability; σ is taken as known."""
+        """Return the bounds between which a target falls with this probability, taking σ as known."""
         if not 0 < coverage < 1:
             raise ValueError(f"coverage must be between 0 and 1, not {coverage}")
         expected, deviation = self.predict(X, return_std=True)
@@ -233,7 +230,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
 
     @property
     def posterior_mean_(self) -> Floats:
-        """The most probable coefficients and then the intercept: for a Gaussian, mode and mean are one."""
+        """The most probable coefficients and then the intercept: a Gaussian's mode is its mean."""
         _has_posterior(self)
         return np.append(self.coef_, [self.intercept_] * bool(self.fit_intercept))
 
@@ -251,7 +248,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
         return self._posterior.log_evidence
 
     def _penalties(self) -> tuple[float, float]:
-        """The factors of β²/2 and of |β| in the negative log prior: 1/γ² and 1/τ, or 0 where there is none."""
+        """Return the factors of β²/2 and |β| in the negative log prior: 1/γ² and 1/τ, or 0."""
         for name, words in _WORDS.items():
             if getattr(self, name) not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, not {getattr(self, name)!r}")
@@ -275,7 +272,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
         return table, np.asarray(target, np.float64), weight
 
     def _read(self, moments: Moments) -> Self:
-        """Take the posterior that these moments give; nothing changes if there is none."""
+        """Take over the posterior that these moments give; an error changes nothing."""
         (ridge, l1), given = self._penalties(), self.noise_scale
         sigma = noise_of_most_evidence(moments, ridge) if given is None else float(given)
         if l1:
@@ -289,7 +286,7 @@ class MAPRegression(RegressorMixin, BaseEstimator):
         return self
 
     def _read_rows(self, X: Floats, y: Floats, weight: Floats) -> None:
-        """Take the most probable coefficients for Laplace noise, which has no moments."""
+        """Take over the most probable coefficients for Laplace noise, which has no moments."""
         self.__dict__.pop("_moments", None)
         self.noise_scale_ = float(cast("float", self.noise_scale))
         solution = least_deviations(X, y, weight / self.noise_scale_, self._penalties(), bool(self.fit_intercept))

@@ -1,17 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: extra_compile_args = -O3 -ffp-contract=off
-r"""Sums of weights, values and squares that forget without a trace, and the Gaussians read from them, compiled.
+r"""Exact sums of weights, values and squares, which forget without a trace, and the Gaussians read from them.
 
-A sum of floating-point numbers rounds: $(10^{20} + 1) - 10^{20}$ is 0. Here what a rounding loses is added up too, and
-what that loses again. Each sum has three parts, and adding $x$ passes it down (Knuth's TwoSum gives $e$ exactly):
+A sum of floating-point numbers rounds: $(10^{20} + 1) - 10^{20}$ is 0. Here the rounding error of each addition is
+added up too, and the error of that sum again. Each sum has three parts, and adding $x$ passes the error down (Knuth's
+TwoSum gives $e$ exactly):
 
 $$ s_0 + x = s_0' + e, \qquad s_1 + e = s_1' + e', \qquad s_2' = \operatorname{fl}(s_2 + e') $$
 
-So a sum is as if computed with 159 bits. Among 1,000 rows of size 1, a value of $10^{10}$ can come and go and leave
-less than $10^{-27}$ in the sum of squares, one of $10^{20}$ less than $10^{-12}$; in plain sums all that is less than
-$10^4$ or $10^{24}$ would be lost. Products enter as two numbers, without an error. And because sums hold so many bits,
-the variance can be read from them as the textbook has it, $\sum x^2/n - (\sum x/n)^2$, with 106 bits, where plain
-floats would cancel.
+So a sum is as if computed with 159 bits. Among 1,000 rows of size 1, a value of $10^{10}$ can be learned and forgotten
+and leave less than $10^{-27}$ in the sum of squares, one of $10^{20}$ less than $10^{-12}$; plain sums would lose
+everything below $10^4$ or $10^{24}$. Products enter as two numbers without an error. Because the sums hold so many
+bits, the variance can be read by the textbook formula, $\sum x^2/n - (\sum x/n)^2$, with 106 bits, where plain floats
+would cancel.
 
 A table of moments is an array [3 · moment + part, column, class]; the moments are weight, sum and sum of squares.
 
@@ -23,10 +24,10 @@ import numpy as np
 from libc.math cimport fma, isnan
 from libc.stdint cimport int64_t
 
-Floats = Labels = np.ndarray  # names for annotations: moments.pyi says of what
+Floats = Labels = np.ndarray  # for annotations only; moments.pyi has the types
 
 
-cdef struct Two:  # a number as the sum of two, the second of which is what the first has lost by rounding
+cdef struct Two:  # a number as a sum of two floats, the second being the rounding error of the first
     double high
     double low
 
@@ -37,7 +38,10 @@ cdef inline Two two_sum(double a, double b) noexcept nogil:
 
 
 cdef inline Two two_product(double a, double b) noexcept nogil:
-    """100,000 rows of 20 columns take 12 ms; by Dekker's products, which do without fma, 14 ms."""
+    """Return the product and its rounding error.
+
+    100,000 rows of 20 columns take 12 ms; with Dekker's products, which need no fma, 14 ms.
+    """
     cdef double p = a * b
     return Two(p, fma(a, b, -p))
 
@@ -50,7 +54,7 @@ cdef inline void add(double* parts, double x) noexcept nogil:
 
 
 cdef inline void add_two(double* parts, double high, double low) noexcept nogil:
-    """Add a number given as two; the lower one is too small for the first part."""
+    """Add a number given as two parts; the lower part is too small for the first part of the sum."""
     cdef Two lower = two_sum(parts[1], low)
     parts[1] = lower.high
     parts[2] += lower.low
@@ -58,7 +62,7 @@ cdef inline void add_two(double* parts, double high, double low) noexcept nogil:
 
 
 cdef inline void settle(double* parts) noexcept nogil:
-    """Write a sum in the one way that does not depend on how it came about: as the nearest number, and the rest."""
+    """Normalise a sum to the nearest float and the rest, so that it does not depend on the order of additions."""
     cdef Two lower = two_sum(parts[1], parts[2])
     cdef Two upper = two_sum(parts[0], lower.high)
     lower = two_sum(upper.low, lower.low)
@@ -68,7 +72,7 @@ cdef inline void settle(double* parts) noexcept nogil:
 
 
 cdef int fit_rows(Py_ssize_t rows, const int64_t[::1] labels, const double[::1] weights, Py_ssize_t classes) except -1:
-    """Raise unless each row has a weight and one of so many labels: no loop below looks again."""
+    """Raise IndexError unless each row has a weight and a valid label; the loops below do not check again."""
     cdef Py_ssize_t i
     if labels.shape[0] != rows or weights.shape[0] != rows:
         raise IndexError(f"{labels.shape[0]} labels and {weights.shape[0]} weights for {rows} rows")
@@ -79,9 +83,9 @@ cdef int fit_rows(Py_ssize_t rows, const int64_t[::1] labels, const double[::1] 
 
 
 def moments(const double[:, ::1] X, const int64_t[::1] labels, const double[::1] weights, Py_ssize_t n_classes):
-    """Return the table of moments of these rows; a value that is NaN counts nowhere."""
+    """Return the table of moments of these rows; NaN values are not counted."""
     cdef Py_ssize_t columns = X.shape[1], i, j, k, part
-    cdef double[:, :, ::1] sums = np.zeros((n_classes, columns, 9))  # the parts of a sum side by side
+    cdef double[:, :, ::1] sums = np.zeros((n_classes, columns, 9))  # the parts of a sum are adjacent
     cdef double[:, ::1] totals = np.zeros((n_classes, 3))
     cdef double x, w
     cdef double* at
@@ -97,7 +101,7 @@ def moments(const double[:, ::1] X, const int64_t[::1] labels, const double[::1]
                     add(at, -w)
                     continue
                 square = two_product(x, x)
-                if w == 1.0 or w == -1.0:  # as below, in two thirds of the time
+                if w == 1.0 or w == -1.0:  # the same result as below, in two thirds of the time
                     add(at + 3, w * x)
                     add_two(at + 6, w * square.high, w * square.low)
                     continue
@@ -114,21 +118,21 @@ def moments(const double[:, ::1] X, const int64_t[::1] labels, const double[::1]
     return np.ascontiguousarray(np.asarray(sums).transpose(2, 1, 0))
 
 
-def joined(const double[:, :, ::1] some, const double[:, :, ::1] more):
+def add_moments(const double[:, :, ::1] first, const double[:, :, ::1] second):
     """Return the sum of two tables of moments."""
     cdef Py_ssize_t j, k, moment, part
     cdef double[3] parts
-    cdef double[:, :, ::1] out = np.empty((9, some.shape[1], some.shape[2]))
-    if some.shape[0] != 9 or more.shape[0] != 9 or some.shape[1] != more.shape[1] or some.shape[2] != more.shape[2]:
+    cdef double[:, :, ::1] out = np.empty((9, first.shape[1], first.shape[2]))
+    if first.shape[0] != 9 or second.shape[0] != 9 or first.shape[1] != second.shape[1] or first.shape[2] != second.shape[2]:
         raise IndexError("tables of moments of different columns or classes cannot be added")
     with nogil:
         for moment in range(0, 9, 3):
-            for j in range(some.shape[1]):
-                for k in range(some.shape[2]):
+            for j in range(first.shape[1]):
+                for k in range(first.shape[2]):
                     for part in range(3):
-                        parts[part] = some[moment + part, j, k]
+                        parts[part] = first[moment + part, j, k]
                     for part in range(3):
-                        add(parts, more[moment + part, j, k])
+                        add(parts, second[moment + part, j, k])
                     settle(parts)
                     for part in range(3):
                         out[moment + part, j, k] = parts[part]
@@ -153,9 +157,9 @@ cdef inline Two over(Two a, Two b) noexcept nogil:
 
 
 def means_and_variances(const double[:, :, ::1] table):
-    """Return the mean and the variance (1/n) of each column and class, [column, class]; of nothing they are NaN.
+    """Return the mean and the variance (1/n) of each column and class, [column, class]; NaN where nothing was counted.
 
-    A variance that is within the rounding of the mean's square is zero.
+    A variance within the rounding of the squared mean is zero.
     """
     cdef Py_ssize_t j, k
     cdef Two weight, total, squares, mean, variance
@@ -178,7 +182,7 @@ def means_and_variances(const double[:, :, ::1] table):
 
 
 def log_densities(const double[:, ::1] X, const double[:, :, ::1] gaussians):
-    r"""Return for each row the sum of Gaussian log-densities, [row, class]; a value that is NaN adds nothing.
+    r"""Return the sum of Gaussian log-densities of each row, [row, class]; NaN values add nothing.
 
     The Gaussians are given by their means, precisions $1/\sigma^2$ and peaks $-\tfrac12\log 2\pi\sigma^2$, in one array
     [3, class, column].
@@ -206,7 +210,7 @@ def log_densities(const double[:, ::1] X, const double[:, :, ::1] gaussians):
                             even += away * away * precisions[k, j]
                             base += peaks[k, j]
                 else:
-                    # two sums at a time: one addition need not wait for the other
+                    # two independent sums: an addition need not wait for the previous one
                     for j in range(0, columns - 1, 2):
                         away = X[i, j] - means[k, j]
                         even += away * away * precisions[k, j]

@@ -1,4 +1,4 @@
-r"""Naive Bayes on counts: a row is a bag of things, each drawn from its class's own distribution."""
+"""Naive Bayes on counts: a row is a bag of things, each drawn from its class's own distribution."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, TypeAlias
@@ -8,21 +8,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from priory.bayes.estimator import check_alpha
 from priory.bayes.generative import GenerativeMixin
+from priory.bayes.input import read_matrix
 from priory.bayes.prior import Prior
-from priory.bayes.reading import read_matrix
-from priory.bayes.tables import (
-    Floats,
-    Labels,
-    add_to,
-    check_alpha,
-    log_shares,
-    settled,
-    used_columns,
-    weighted_logs,
-)
+from priory.bayes.tables import Floats, Labels, add_to, log_shares, settle, used_columns, weighted_logs
 
-_Bags: TypeAlias = tuple[Any, Any | None]  #: counts with 0 for missing ones, and where those are; dense, or CSR
+_Bags: TypeAlias = tuple[Any, Any | None]  #: counts with 0 for missing ones, and their mask; dense, or CSR
 
 
 class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
@@ -31,10 +23,10 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     $$ \log p(x, c) = \log p(c) + \sum_j x_j \log p_{cj}, \qquad p_{cj} = \frac{n_{cj} + \alpha}{n_c + d\alpha} $$
 
     Feature $j$ was counted $n_{cj}$ times in the rows of class $c$, all $d$ features together $n_c$ times. (The
-    multinomial coefficient is the same for every class and left out.) Rows may be dense or sparse (CSR). Learning costs
-    one addition per non-zero, and predicting a few sparse rows after it one logarithm per non-zero, however many
-    features there are. A count that is missing (NaN) is summed out of a prediction, by renormalising the others; to
-    learn from, counts must be complete.
+    multinomial coefficient is the same for every class and is left out.) Rows may be dense or sparse (CSR). Learning
+    costs one addition per non-zero; predicting a few sparse rows afterwards costs one logarithm per non-zero, however
+    many features there are. A missing count (NaN) is summed out of a prediction by renormalising the others; rows to
+    learn from must be complete.
 
     Parameters: `alpha`, the pseudo-count (0 is maximum likelihood); `prior`, "fitted", "smoothed", "uniform", or
     probabilities.
@@ -42,7 +34,7 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
     Attributes: `classes_`, `class_count_` and `token_count_` [class], `feature_count_` [feature, class],
     `feature_log_prob_` [class, feature].
 
-    `sample` draws as many things into a row as rows of its class have on average (a Poisson number).
+    `sample` draws for each row a Poisson number of things whose mean is the average of its class.
 
     >>> words = [[2, 0], [1, 0], [0, 3]]                            # how often "offer", "lunch"
     >>> model = MultinomialNB().fit(words, ["spam", "spam", "ham"])
@@ -83,13 +75,13 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("X has NaN: a bag with a count missing cannot be learned. Impute it, or leave the row out")
         added = add_to(self.feature_count_, counts, labels, weights)
         tokens = self.token_count_ + added
-        self.token_count_ = settled(self.token_count_, tokens) if (weights < 0).any() else tokens
+        self.token_count_ = settle(self.token_count_, tokens) if (weights < 0).any() else tokens
 
     def _log_shares(self, columns: Any) -> Floats:
         return log_shares(self.feature_count_[columns], self.token_count_, self.n_features_in_, self.alpha)
 
     def _logs(self, columns: Any) -> Floats:
-        """What one thing of each of these features adds, [feature, class]."""
+        """Return what one occurrence of each of these features adds, [feature, class]."""
         return self._log_shares(columns)
 
     def _estimate(self) -> Floats:
@@ -97,18 +89,18 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
     def _log_likelihood(self, rows: _Bags) -> Floats:
         known, missing = rows
-        found = self._sums(known)
-        return found if missing is None else found - self._missing_part(known, missing)
+        sums = self._sums(known)
+        return sums if missing is None else sums - self._missing_part(known, missing)
 
     def _sums(self, rows: Any) -> Floats:
-        """Add up the logarithms of what is in each row: of all features, or of those in a few sparse rows alone."""
+        """Return the sums of logarithms of each row: with all features, or only those that a few sparse rows use."""
         columns, few = used_columns(rows)
         if self._is_estimated() or few is rows:
             return weighted_logs(rows, self._parameters())
         return weighted_logs(few, self._logs(columns))
 
     def _missing_part(self, known: Any, missing: Any) -> Floats:
-        """Sum missing counts out: what is known is a bag drawn from the other features alone."""
+        """Return the correction for missing counts: the known counts are a bag drawn from the other features alone."""
         left = np.maximum(1 - missing @ np.exp(self._parameters()), 1e-300)
         return np.asarray(np.asarray(known.sum(axis=1)).reshape(-1, 1) * np.log(left), np.float64)
 
@@ -136,7 +128,7 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
         return rows if self._sparse else rows.toarray()
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what rows are taken."""
+        """Tell scikit-learn what rows are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
@@ -145,7 +137,7 @@ class MultinomialNB(GenerativeMixin, ClassifierMixin, BaseEstimator):
 
 
 def _split(rows: Any) -> _Bags:
-    """Return the counts with 0 for missing ones, and where they are missing."""
+    """Return the counts with 0 for missing ones, and the mask of missing ones."""
     values = rows.data if issparse(rows) else rows
     known, missing = np.nan_to_num(values), np.isnan(values).astype(np.float64)
     if not issparse(rows):

@@ -1,4 +1,4 @@
-r"""The k nearest neighbours: a message is what the messages most like it are. There is no training phase.
+r"""The k nearest neighbours: a row has the label of the learned rows most like it. There is no training phase.
 
 The distance between rows $x$ and $z$ is one of
 
@@ -19,16 +19,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from priory.bayes.joining import check_joinable
-from priory.bayes.neighbour_search import Floats, NeighbourSearch, Rows, canonical
-from priory.bayes.unfitted import unfitted
+from priory.bayes.estimator import check_joinable, unfitted_copy
+from priory.bayes.neighbour_search import NeighbourSearch, Rows, canonical
+from priory.bayes.tables import Floats
 
 METRICS: Final = ("euclidean", "manhattan", "cosine", "jaccard")
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A learned row that had a say: its number, label and distance, and its share of the vote."""
+    """A learned row that voted: its number, label and distance, and its share of the vote."""
 
     row: int
     label: Any
@@ -41,19 +41,19 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
 
     $$ p(y \mid x) = \sum_{i \in N_k(x)} w(d_i) [y_i = y] \Big/ \sum_{i \in N_k(x)} w(d_i) $$
 
-    For data where likeness is easier to say than a distribution, and for finding the earlier message that a message
-    resembles. With k = 1 and much data the error is below twice the least possible one; with k growing, but
-    slower than the data, it reaches it. Many columns that say nothing, or columns of different scale, spoil it.
+    Use it for data where similarity is easier to define than a distribution, and to find the earlier message that a
+    message resembles. With k = 1 and much data the error is below twice the least possible one; if k grows, but slower
+    than the data, it reaches that least error. Many uninformative columns, or columns of different scale, spoil it.
 
-    Of rows at the same distance the one learned first is nearer. A tied vote goes to the class with more learned
-    rows, then to the first in `classes_`. `jaccard` looks only at which entries are not zero; two empty rows are
-    at distance 0. `cosine` puts a row of zeros at distance 1 from everything, as scikit-learn does.
+    Of rows at the same distance, the row learned first is nearer. A tied vote goes to the class with more learned rows,
+    then to the first in `classes_`. `jaccard` only uses which entries are not zero; two empty rows are at distance 0.
+    `cosine` puts a row of zeros at distance 1 from everything, as scikit-learn does.
 
     Parameters: `k`, the number of neighbours; `metric`, "euclidean", "manhattan", "cosine" or "jaccard"; `weights`,
     "uniform", "distance" (1/d; exact matches outvote all others) or a function from an array of distances to weights.
 
-    Attributes: `classes_`; `class_count_`, the learned rows of each; `rows_` and `labels_`, what was learned, in order;
-    `n_features_in_`; `feature_names_in_` if the columns had names.
+    Attributes: `classes_`; `class_count_`, the learned rows of each; `rows_` and `labels_`, the learned rows and labels
+    in order; `n_features_in_`; `feature_names_in_` if the columns had names.
 
     >>> words = [[1, 1, 1, 0, 0], [1, 1, 0, 0, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]]
     >>> model = NearestNeighbours(k=3, metric="jaccard").fit(words, ["spam", "spam", "ham", "ham"])
@@ -74,12 +74,12 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         self.weights = weights
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Keep the rows and their labels; what was learned before is dropped."""
-        self.__dict__ = unfitted(self)._learn(X, y).__dict__  # only when nothing can go wrong any more
+        """Store the rows and their labels; earlier ones are dropped."""
+        self.__dict__ = unfitted_copy(self)._learn(X, y).__dict__  # last, so that an error changes nothing
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Append rows; labels that are seen, or named in `classes`, for the first time are added to `classes_`."""
+        """Append rows; new labels, in y or in `classes`, are added to `classes_`."""
         self.__dict__ = copy(self)._learn(X, y, classes).__dict__
         return self
 
@@ -109,7 +109,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         check_joinable(self, other)
         labels = np.concatenate([self.labels_, other.labels_])
         classes = unique_labels(self.classes_, other.classes_)
-        return copy(self)._keep(_stacked(self.rows_, other.rows_), labels, classes)
+        return copy(self)._keep(_stack(self.rows_, other.rows_), labels, classes)
 
     def __radd__(self, other: Any) -> Self:
         """Let `sum` of models start from 0."""
@@ -171,7 +171,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         if first:
             return self._keep(rows, labels, unique_labels(*known))
         labels = np.concatenate([self.labels_, labels])
-        return self._keep(_stacked(self.rows_, rows), labels, unique_labels(self.classes_, *known))
+        return self._keep(_stack(self.rows_, rows), labels, unique_labels(self.classes_, *known))
 
     def _keep(self, rows: Rows, labels: NDArray[Any], classes: NDArray[Any]) -> Self:
         self.rows_, self.labels_, self.classes_ = rows, labels, classes
@@ -180,7 +180,7 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
         return self
 
     def _search(self) -> NeighbourSearch:
-        """The learned rows, arranged for the metric, which may have been changed since they were learned."""
+        """Return the index for the current metric, which may have changed since learning."""
         if self.metric not in self._cache:
             self._cache[self.metric] = NeighbourSearch(self.rows_, self.metric)
         return self._cache[self.metric]
@@ -190,14 +190,14 @@ class NearestNeighbours(ClassifierMixin, BaseEstimator):
             weights = np.asarray(self.weights(distances), np.float64)
             if weights.shape != distances.shape or not (np.isfinite(weights).all() and (weights >= 0).all()):
                 raise ValueError(
-                    "weights must give one finite number of at least 0 for each distance: mend the function"
+                    "weights must give one finite number of at least 0 for each distance: correct the function"
                 )
             if not weights.any(axis=1).all():
-                raise ValueError("weights gave 0 to all neighbours of a row: give one of them a say")
+                raise ValueError("weights gave 0 to all neighbours of a row: at least one needs a weight above 0")
             return weights
         if self.weights == "uniform":
             return np.ones(distances.shape)
-        nearest = distances[:, :1]  # nearest / d instead of 1 / d: the same shares, and no overflow
+        nearest = distances[:, :1]  # nearest / d instead of 1 / d gives the same shares without overflow
         return np.where(nearest == 0, distances == 0, nearest / np.where(distances == 0, 1, distances))
 
     def __sklearn_tags__(self) -> Any:
@@ -212,15 +212,15 @@ def _like(X: Rows, rows: Rows) -> Rows:
     return sparse.csr_array(X) if sparse.issparse(rows) else X.toarray()
 
 
-def _stacked(above: Rows, below: Rows) -> Rows:
-    """Both, one under the other; sparse if one of them is."""
+def _stack(above: Rows, below: Rows) -> Rows:
+    """Return both tables, one below the other; sparse if one of them is."""
     if sparse.issparse(above) or sparse.issparse(below):
         return sparse.vstack([sparse.csr_array(above), sparse.csr_array(below)], format="csr")
     return np.vstack([above, below])
 
 
 def _lesson(rows: Rows, labels: NDArray[Any], i: int) -> tuple[Any, ...]:
-    """A row and its label as something that can be counted."""
+    """Return a row and its label as a hashable key."""
     if not sparse.issparse(rows):
         return rows[i].tobytes(), labels[i]
     here = slice(rows.indptr[i], rows.indptr[i + 1])
@@ -236,5 +236,5 @@ def _checked_k(k: Any) -> int:
 def _within_range(X: Rows) -> Rows:
     values = X.data if sparse.issparse(X) else X
     if max(values.max(initial=0), -values.min(initial=0)) > 1e150:
-        raise ValueError("X has values beyond 1e150, whose squares overflow: scale it")
+        raise ValueError("X has values beyond 1e150, whose squares overflow: scale X down")
     return X

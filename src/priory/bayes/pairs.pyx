@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Pairs of values in one row, compiled: count them, and average over models in which one column is parent of all others.
+"""Pairs of values in one row: count them, and sum over the models of one-dependence and of a tree.
 
-A row names the cells its values fall into, one per column, -1 where a value is missing. A table of pairs is
-`table[class, cell, cell]` while it is counted, so that the rows of one class stay within the cache, and
-`table[cell, cell, class]` while it is read. The loops run without the GIL.
+A row names the cells that its values fall into, one per column, or -1 where a value is missing. A table of pairs is
+`table[class, cell, cell]` while it is counted, so that the rows of one class stay in the cache, and `table[cell, cell,
+class]` while it is read. The loops run without the GIL.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from priory.kernels import fit_cells
+from priory.bayes.kernels import fit_cells
 
 
 def add_pairs(
     double[:, :, ::1] table, const int32_t[:, ::1] cells, const int64_t[::1] labels, const double[::1] weights
 ):
-    """Add the pairs of each row to table[label, cell, cell], the cell of the earlier column first; each with itself too.
+    """Add the pairs of each row to table[label, cell, cell], earlier column first; each cell also pairs with itself.
 
     The cost is one addition per pair of known values.
     """
@@ -45,9 +45,9 @@ def add_pairs(
 
 
 def average_parents(const double[:, :, ::1] logs, const uint8_t[::1] may_be_parent, const int32_t[:, ::1] cells):
-    """Return for each row and class the log of the mean, over its parents a, of the product of logs[a, b] over all b.
+    """Return log of the mean, over parents a, of the product over all b of exp(logs[a, b]), for each row and class.
 
-    Parents are the row's cells that may be; where there is none, the product of logs[b, b] over all b is taken.
+    Parents are the row's cells that may be parents; without any, the result is the sum of logs[b, b] over all b.
     """
     cdef Py_ssize_t rows = cells.shape[0], columns = cells.shape[1], classes = logs.shape[2]
     cdef Py_ssize_t row, i, j, k, n_known, n_parents
@@ -93,7 +93,7 @@ def average_parents(const double[:, :, ::1] logs, const uint8_t[::1] may_be_pare
 
 
 cdef inline double log_sum(const double* logs, const double* more, Py_ssize_t n, Py_ssize_t step) noexcept nogil:
-    """Return the log of the sum of exp(logs + more) over n entries, so many numbers apart."""
+    """Return log Σ exp(logs + more) over n entries that are `step` numbers apart."""
     cdef double largest = -INFINITY, total = 0
     cdef Py_ssize_t i
     for i in range(n):
@@ -113,7 +113,7 @@ cdef int fit_tree(
     const int64_t[::1] order,
     const int32_t[:, ::1] codes,
 ) except -1:
-    """Raise unless every code has its place in the tables, and every column comes once, after its parent."""
+    """Raise IndexError unless every code has a place in the tables and every column comes once, after its parent."""
     cdef Py_ssize_t columns = codes.shape[1], row, column, parent, t
     cdef uint8_t[::1] seen = np.zeros(max(columns, 1), np.uint8)
     if not starts.shape[0] == widths.shape[0] == parents.shape[0] == order.shape[0] == columns:
@@ -142,47 +142,48 @@ def tree_terms(
     const int64_t[::1] order,
     const int32_t[:, ::1] codes,
 ):
-    """Return the terms [row, column, class] of rows of a tree, with missing values (-1) summed out.
+    """Return the terms [row, column, class] of rows under a tree, with missing values (-1) summed out.
 
-    Column j has the table `logs[starts[j] + parent's code · widths[j] + code, class]`, in which the last code is that of
-    all values never seen; a missing value is summed over the others, or has that one if there are no others.
+    Column j has the table `logs[starts[j] + parent's code · widths[j] + code, class]`. Its last code stands for all
+    values never seen. A missing value is summed over the other codes, or has that last code if there are no others.
 
-    From the leaves to the root every column tells its parent how probable what is known of it and below it is, for each
-    value the parent may have. Told to a value that is known, this is the column's term; a missing parent gathers it.
+    Messages are passed from the leaves to the root: every column tells its parent, for each value the parent may have,
+    how probable the known values at and below the column are. If the parent's value is known, this message is the
+    column's term; a missing parent collects the messages.
     """
     cdef Py_ssize_t rows = codes.shape[0], columns = codes.shape[1], classes = logs.shape[1]
     cdef Py_ssize_t row, t, j, parent, a, first, last, k, at
     fit_tree(logs, starts, widths, parents, order, codes)
     cdef int64_t[::1] n_values = np.maximum(np.asarray(widths) - 1, 1)
     cdef int64_t[::1] places = np.cumsum(n_values) - n_values
-    cdef double[:, ::1] heard = np.zeros((np.sum(n_values), max(classes, 1)))
-    cdef uint8_t[::1] has_heard = np.zeros(max(columns, 1), np.uint8)
+    cdef double[:, ::1] collected = np.zeros((np.sum(n_values), max(classes, 1)))
+    cdef uint8_t[::1] has_collected = np.zeros(max(columns, 1), np.uint8)
     cdef double[:, :, ::1] out = np.zeros((rows, columns, classes))
-    cdef double told
+    cdef double message
     with nogil:
         for row in range(rows):
-            has_heard[:] = 0
+            has_collected[:] = 0
             for t in range(columns - 1, -1, -1):
                 j = order[t]
                 parent = parents[j]
-                if codes[row, j] < 0 and not has_heard[j]:
-                    continue  # nothing is known of it or below it: its sum is 1
+                if codes[row, j] < 0 and not has_collected[j]:
+                    continue  # nothing is known at or below this column: its sum is 1
                 first = 0 if parent < 0 else codes[row, parent]
                 last = first + 1
                 if first < 0:
                     first, last = 0, n_values[parent]
-                    if not has_heard[parent]:
-                        heard[places[parent] : places[parent] + last] = 0
-                        has_heard[parent] = 1
+                    if not has_collected[parent]:
+                        collected[places[parent] : places[parent] + last] = 0
+                        has_collected[parent] = 1
                 for a in range(first, last):
                     at = starts[j] + a * widths[j]
                     for k in range(classes):
                         if codes[row, j] >= 0:
-                            told = logs[at + codes[row, j], k]
+                            message = logs[at + codes[row, j], k]
                         else:
-                            told = log_sum(&logs[at, k], &heard[places[j], k], n_values[j], classes)
+                            message = log_sum(&logs[at, k], &collected[places[j], k], n_values[j], classes)
                         if parent >= 0 and codes[row, parent] < 0:
-                            heard[places[parent] + a, k] += told
+                            collected[places[parent] + a, k] += message
                         else:
-                            out[row, j, k] = told
+                            out[row, j, k] = message
     return np.asarray(out)

@@ -1,37 +1,37 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-r"""A person's own evidence: where somebody sees things differently from everyone.
+r"""A user's own evidence: how one person's labels differ from everyone's.
 
-All persons have one table. A person's row of a feature is found by hashing the feature together with the person
-(Weinberger et al., Feature hashing for large scale multitask learning, 2009), so nobody has a list of persons, and any
-number of them costs the same. A row has a count for each label. How many messages a person has of each label stands in
-rows of its own, found by hashing the person alone: hashes may meet, which only ever adds, so of several such rows the
-least is nearest to the truth.
+All users share one table. The row of a feature for a user is found by hashing the feature together with the user
+(Weinberger et al., Feature hashing for large scale multitask learning, 2009), so no list of users is needed and any
+number of them costs the same. A row holds one count per label. The number of a user's messages under each label is kept
+in a few more rows, found by hashing the user alone. Hash collisions only add to a count, so the least of these rows is
+nearest to the truth.
 
 For a label $k$ against the rest $\bar k$, each group $g$ of features adds its damped mean, as in `PresenceBayes`:
 
 $$ s = \frac{n}{n + t} \sum_g \frac{w_g}{m_g + d} \sum_{f \in g} \left(
    \log\frac{c_{fk} + \beta}{c_{f\bar k} + \beta} + \log\frac{n_{\bar k} + \kappa}{n_k + \kappa} \right) $$
 
-The first factor is how far a person's own evidence is trusted: not at all without any, half of it with $t$ messages.
-Of a group with many features only one in so many counts, chosen by its hash: the mean stays what it is, and a person
-takes less room. How the numbers were chosen is in docs/decisions/users.md. There is no mail in here.
+The first factor is the trust in the user's own evidence: none without messages, one half with $t$ messages. Of a group
+with many features only one in every few is counted, chosen by its hash: the mean stays the same and a user takes less
+space. docs/decisions/users.md tells how the numbers were chosen. Nothing here depends on mail.
 """
 
 from cpython.array cimport array, clone
 from libc.math cimport log
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from priory.buckets cimport fetch
+from priory.native.buckets cimport fetch
 
 cdef enum:
-    TOTALS = 4  # rows that say how many messages a person has
-cdef uint64_t BEYOND = <uint64_t> 1 << 32  # any bucket
+    TOTALS = 4  # rows that hold the number of a user's messages
+cdef uint64_t BEYOND = <uint64_t> 1 << 32  # above every bucket number
 cdef array WHOLE = array("I")
 cdef array PLACES = array("q")
 
 
 cdef inline uint32_t row_of(uint64_t bucket, uint64_t key, uint64_t mask) noexcept nogil:
-    """Where in a table a person's row of a bucket is; the mixing is that of SplitMix64."""
+    """Return the row of a bucket for a user, with SplitMix64 as the mixing function."""
     cdef uint64_t mixed = key + (bucket + 1) * <uint64_t> 0x9E3779B97F4A7C15
     mixed = (mixed ^ (mixed >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     mixed = (mixed ^ (mixed >> 27)) * <uint64_t> 0x94D049BB133111EB
@@ -39,12 +39,12 @@ cdef inline uint32_t row_of(uint64_t bucket, uint64_t key, uint64_t mask) noexce
 
 
 cdef inline bint is_picked(uint32_t bucket, uint32_t one_in) noexcept nogil:
-    """Tell whether a feature is one of those of its group that count."""
+    """Tell whether a feature is among those of its group that are counted."""
     return (<uint32_t> (bucket * <uint32_t> 0x9E3779B1) >> 8) % one_in == 0
 
 
 cdef class PersonalBayes:
-    """The numbers of the model: which features of each group count, none for 0, the groups' weights, d, β, κ and t."""
+    """The parameters of the model: `one_in` (0 skips the group) and weight of each group, then d, β, κ and t."""
 
     cdef array one_in, weights
     cdef double damping, smoothing, doubt, trust
@@ -56,9 +56,10 @@ cdef class PersonalBayes:
         self.damping, self.smoothing, self.doubt, self.trust = damping, smoothing, doubt, trust
 
     def rows(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint64_t key, int bits):
-        """Return the rows in which a person's message is counted, in a table of 2^bits: those of the totals first.
+        """Return the rows in which a user's message is counted, in a table of 2^bits rows; the totals' rows come first.
 
-        Group i of the message has `buckets[offsets[i]:offsets[i + 1]]`; a group that the model does not know is none.
+        Group i of the message has `buckets[offsets[i]:offsets[i + 1]]`. Groups that the model does not know are
+        ignored.
         """
         cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
         cdef Py_ssize_t n = TOTALS, i, m, group
@@ -73,7 +74,7 @@ cdef class PersonalBayes:
         return found[:n]
 
     cdef int fit(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1:
-        """Raise unless the offsets are in order and within the buckets."""
+        """Raise IndexError unless the offsets are in order and within the buckets."""
         cdef Py_ssize_t i
         cdef bint fits = offsets.shape[0] > 0 and offsets[0] == 0
         for i in range(1, offsets.shape[0]):
@@ -84,7 +85,7 @@ cdef class PersonalBayes:
 
     cdef Py_ssize_t pick(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, Py_ssize_t group, uint64_t key,
                          uint64_t mask, uint32_t* rows, int64_t* places) noexcept nogil:
-        """Write down the rows of those features of a group that count, and which they are; return how many."""
+        """Write the rows and places of the counted features of a group; return their number."""
         cdef uint32_t one_in = self.one_in.data.as_uints[group]
         cdef Py_ssize_t i, m = 0
         if one_in:
@@ -95,13 +96,13 @@ cdef class PersonalBayes:
         return m
 
     def totals(self, const uint32_t[:, ::1] rows, uint64_t key):
-        """Return how many messages a person has of each label."""
+        """Return the number of a user's messages under each label."""
         cdef uint64_t mask = rows.shape[0] - 1
         return [least(rows, key, mask, label) for label in range(rows.shape[1])]
 
     def add_terms(self, double[::1] terms, const uint32_t[:, ::1] rows, const uint32_t[::1] buckets,
                   const int64_t[::1] offsets, uint64_t key, Py_ssize_t label):
-        """Add to the term of each feature what a person's own evidence says, and return the sum of that.
+        """Add the user's own evidence to the term of each feature, and return its sum.
 
         The table has 2^bits rows.
         """
@@ -141,7 +142,7 @@ cdef class PersonalBayes:
 
 
 cdef uint32_t least(const uint32_t[:, ::1] rows, uint64_t key, uint64_t mask, Py_ssize_t label) noexcept nogil:
-    """How many messages of a label a person has."""
+    """Return the number of a user's messages under a label."""
     cdef uint32_t found = rows[row_of(BEYOND, key, mask), label]
     cdef Py_ssize_t i
     for i in range(1, TOTALS):

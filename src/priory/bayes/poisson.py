@@ -1,4 +1,4 @@
-r"""Naive Bayes on how often things happen: under each class, each column is a Poisson count with its own rate."""
+"""Naive Bayes on numbers of events: under each class, each column is a Poisson count with its own rate."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -9,31 +9,32 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from priory.bayes.gaps import Gapped, GapsMixin
+from priory.bayes.estimator import check_alpha
+from priory.bayes.input import read_matrix
+from priory.bayes.missing_values import MaskedRows, MissingValuesMixin
 from priory.bayes.prior import Prior
-from priory.bayes.reading import read_matrix
-from priory.bayes.tables import RESIDUE, SLACK, Floats, Labels, check_alpha, log_shares, weighted_logs
+from priory.bayes.tables import RESIDUE, SLACK, Floats, Labels, log_shares, weighted_logs
 
 _LOG_FACTORIALS: Final[Floats] = gammaln(np.arange(1024) + 1.0)
 
 
-class PoissonNB(GapsMixin, ClassifierMixin, BaseEstimator):
-    r"""Naive Bayes for counts that stand for themselves, such as links, recipients and exclamation marks in a message.
+class PoissonNB(MissingValuesMixin, ClassifierMixin, BaseEstimator):
+    r"""Naive Bayes for independent counts, such as links, recipients and exclamation marks in a message.
 
     $$ \log p(x, c) = \log p(c) + \sum_j \bigl(x_j \log \lambda_{cj} - \lambda_{cj} - \log x_j!\bigr), \qquad
        \lambda_{cj} = \frac{s_{cj} + \alpha\bar\lambda_j}{n_{cj} + \alpha}, \quad
        \bar\lambda_j = \frac{s_j + \alpha}{n_j + \alpha} $$
 
     The counts of column $j$ in the $n_{cj}$ rows of class $c$ where it is known sum to $s_{cj}$; $n_j$ and $s_j$ are
-    those of all classes. So each class is learned as if it had $\alpha$ more rows that are like all rows, and all rows
-    as if they were $\alpha$ more with one count each: the posterior mean of a rate whose prior is a Gamma distribution
-    with shape $\alpha\bar\lambda_j$ and rate $\alpha$. A value that is missing (NaN) is summed out: it adds nothing,
-    and counts nowhere. Rows may be dense or sparse (CSR).
+    sums over all classes. So each class gets $\alpha$ extra rows with the mean rate of all rows, and all rows together
+    get $\alpha$ extra rows with one count each. This is the posterior mean of a rate whose prior is a Gamma
+    distribution with shape $\alpha\bar\lambda_j$ and rate $\alpha$. A missing value (NaN) is summed out: it adds
+    nothing and is counted nowhere. Rows may be dense or sparse (CSR).
 
-    Use it where every column counts by itself, and zero tells something too. `MultinomialNB` asks only which things
-    there are more of than of others, whatever their number in all: that is better for words of texts of any length.
+    Use it where every column is a count of its own and zero is evidence too. `MultinomialNB` only compares the shares
+    of things, whatever their total: that is better for words of texts of any length.
 
-    Parameters: `alpha`, the weight of the prior in rows (0 is maximum likelihood: what never happened is impossible);
+    Parameters: `alpha`, the weight of the prior in rows (0 is maximum likelihood: an event never seen is impossible);
     `prior`, "fitted", "smoothed", "uniform", or probabilities.
 
     Attributes: `classes_`, `class_count_` [class], `feature_count_` and `missing_count_` [feature, class], `rates_`
@@ -56,9 +57,9 @@ class PoissonNB(GapsMixin, ClassifierMixin, BaseEstimator):
         """The mean count of each column, [class, feature]."""
         return np.asarray(self._parameters()[0].T)
 
-    def _rows(self, X: Any, *, reset: bool) -> Gapped:
+    def _rows(self, X: Any, *, reset: bool) -> MaskedRows:
         check_alpha(self.alpha)
-        rows = Gapped.of(read_matrix(self, X, reset=reset, sparse=True, missing=True))
+        rows = MaskedRows.of(read_matrix(self, X, reset=reset, sparse=True, missing=True))
         if rows.numbers.min(initial=0.0) < 0:
             raise ValueError(f"Negative values in data passed to {type(self).__name__} (input X): counts start at 0")
         return rows
@@ -66,8 +67,8 @@ class PoissonNB(GapsMixin, ClassifierMixin, BaseEstimator):
     def _bounded(self, label: int) -> Floats:
         return self.missing_count_[:, label]
 
-    def _is_possible(self, rows: Gapped, labels: Labels, weights: Floats) -> bool:
-        """Besides, where no rows are left in which a count is known, no count is left but for rounding."""
+    def _is_possible(self, rows: MaskedRows, labels: Labels, weights: Floats) -> bool:
+        """Also tell whether columns that are known in no remaining row have no count left, up to rounding."""
         if not super()._is_possible(rows, labels, weights):
             return False
         for label, n_left, n_before in self._left(labels, weights):
@@ -81,20 +82,20 @@ class PoissonNB(GapsMixin, ClassifierMixin, BaseEstimator):
         return True
 
     def _estimate(self) -> tuple[Floats, Floats]:
-        """The rates [feature, class], and their logarithms."""
+        """Return the rates [feature, class] and their logarithms."""
         known = self._n_known()
         log_mean = log_shares(self.feature_count_.sum(axis=1), known.sum(axis=1), 1, self.alpha)[:, None]
-        pseudo = self.alpha if self.alpha > 0 else np.where(known > 0, 0.0, 1.0)  # 0/0 is the mean of all classes
+        pseudo = self.alpha if self.alpha > 0 else np.where(known > 0, 0.0, 1.0)  # for 0/0 take the mean of all classes
         rates = (self.feature_count_ + pseudo * np.exp(log_mean)) / (known + pseudo)
         with np.errstate(divide="ignore"):
             return rates, np.log(rates)
 
-    def _log_likelihood(self, rows: Gapped) -> Floats:
+    def _log_likelihood(self, rows: MaskedRows) -> Floats:
         rates, logs = self._parameters()
-        found = weighted_logs(rows.values, logs) - rates.sum(axis=0) - _log_orders(rows.values)
-        return np.asarray(found if rows.gaps is None else found + rows.gaps @ rates, np.float64)
+        log_likelihood = weighted_logs(rows.values, logs) - rates.sum(axis=0) - _log_orders(rows.values)
+        return np.asarray(log_likelihood if rows.gaps is None else log_likelihood + rows.gaps @ rates, np.float64)
 
-    def _terms(self, rows: Gapped) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
+    def _terms(self, rows: MaskedRows) -> Iterator[tuple[NDArray[np.int64], Floats, Floats]]:
         rates, logs = self._parameters()
 
         def terms(counts: Floats) -> Floats:
@@ -102,21 +103,21 @@ class PoissonNB(GapsMixin, ClassifierMixin, BaseEstimator):
                 happened = np.where(counts[:, None] > 0, counts[:, None] * logs, 0.0)
             return np.asarray(happened - rates - _log_factorials(counts)[:, None])
 
-        return self._listed_terms(rows, terms)
+        return self._row_terms(rows, terms)
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> Any:
         rates = self.rates_
-        return self._stacked(rng.poisson(rates[label]).astype(np.float64) for label in labels)
+        return self._stack(rng.poisson(rates[label]).astype(np.float64) for label in labels)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what rows are taken."""
+        """Tell scikit-learn what rows are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
 
 def _log_orders(counts: Any) -> Floats:
-    """Σ log x! of each row, as a column."""
+    """Return Σ log x! of each row, as a column."""
     if not issparse(counts):
         return np.asarray(_log_factorials(counts).sum(axis=1, keepdims=True), np.float64)
     logs = csr_matrix((_log_factorials(counts.data), counts.indices, counts.indptr), counts.shape)
@@ -124,7 +125,7 @@ def _log_orders(counts: Any) -> Floats:
 
 
 def _log_factorials(counts: Floats) -> Floats:
-    """log x!, from a table if all counts are small and whole: that takes a seventh of the time."""
+    """Return log x!, from a table if all counts are small and whole, which takes a seventh of the time."""
     if counts.size and counts.max() < len(_LOG_FACTORIALS):
         whole = counts.astype(np.intp)
         if np.array_equal(whole, counts):

@@ -1,16 +1,15 @@
-r"""A decision tree that is only as large as rows it has not seen can justify.
+r"""A decision tree that is only as large as held-out rows justify.
 
-A tree that is grown until its leaves are pure has no training error and believes every accident of its training rows.
-So rows are held out, and they choose among smaller trees: trees cut at a depth, the trees of cost-complexity pruning,
+A tree that is grown until its leaves are pure has no training error and fits every accident of its training rows. So
+some rows are held out, and they choose among smaller trees: trees cut at a depth; the trees of cost-complexity pruning,
 which minimise
 
 $$ R_\alpha(T) = R(T) + \alpha \, |\mathrm{leaves}(T)| $$
 
-for one $\alpha$, or the tree that keeps a split only if it lowers the error on the held-out rows.
+for one $\alpha$; or the tree that keeps a split only if it lowers the error on the held-out rows.
 """
 
 import math
-from copy import copy
 from itertools import pairwise
 from typing import Any, Self
 
@@ -24,19 +23,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from priory.bayes import pruning
+from priory.bayes.estimator import unfitted_copy
+from priory.bayes.tables import Floats
 
-Floats = NDArray[np.float64]
 Splits = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
-
-#: What each parameter may be.
+#: The values that each parameter may have.
 _WORDS = {"choose": ("pruning", "depth", "splits"), "rule": ("best", "one_se")}
 
 
 class PrunedTree(ClassifierMixin, BaseEstimator):
     """A decision tree whose size is chosen by held-out rows.
 
-    Use it where a few simple rules decide and a person wants to read them. Naive Bayes is better where many weak signs
-    add up, as the words of a mail do.
+    Use it where a few simple rules decide and people want to read them. Naive Bayes is better where many weak signs add
+    up, as the words of a mail do.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    estimator_ : the chosen tree, a `DecisionTreeClassifier`; for "splits" the one before splits were taken back
+    estimator_ : the chosen tree, a `DecisionTreeClassifier`; for "splits" the tree before splits were taken back
     leaf_of_ : for each node of `estimator_` the leaf that it is part of; an inner node that is kept has itself
     n_leaves_ : how many leaves are left
     alphas_ or depths_ : the candidates; `best_alpha_` or `best_depth_` is the chosen one, `best_index_` its place
@@ -102,11 +101,9 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow a tree, and let held-out rows choose how much of it stays."""
         self._check_parameters()
-        fresh = copy(self)
-        for name in [name for name in vars(self) if name.endswith("_")]:  # another `choose` has other attributes
-            delattr(fresh, name)
-        fresh._learn(X, y, sample_weight)
-        self.__dict__ = fresh.__dict__  # only when nothing can go wrong any more
+        fitted = unfitted_copy(self)  # another `choose` has other attributes
+        fitted._learn(X, y, sample_weight)
+        self.__dict__ = fitted.__dict__  # last, so that an error changes nothing
         return self
 
     def _learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
@@ -121,7 +118,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         else:
             self._choose_candidate(X, y, weight, splits, seed)
             self.leaf_of_ = np.arange(self.estimator_.tree_.node_count)
-        self.n_leaves_ = len(pruning.leaves(self.estimator_.tree_, self.leaf_of_))
+        self.n_leaves_ = len(pruning.leaf_nodes(self.estimator_.tree_, self.leaf_of_))
 
     def _check_parameters(self) -> None:
         for name, words in _WORDS.items():
@@ -133,7 +130,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
             raise ValueError(f"cv must be at least 2 folds, not {self.cv}: each is held out from the others")
 
     def _splits(self, codes: NDArray[np.intp], seed: int) -> Splits:
-        """Row numbers to grow from and row numbers held out, fold by fold."""
+        """Return the numbers of the rows to grow from and of the held-out rows, fold by fold."""
         cv = self.cv if self.cv is not None else "validation" if self.choose == "splits" else 5
         fewest = np.bincount(codes).min()
         if isinstance(cv, int):
@@ -155,22 +152,22 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         return DecisionTreeClassifier(**parameters).fit(X, y, weight)
 
     def _choose_candidate(self, X: Any, y: Any, weight: Floats, splits: Splits, seed: int) -> None:
-        """Judge every candidate on every fold, choose one, and grow it from all rows."""
+        """Evaluate every candidate on every fold, choose one, and grow it from all rows."""
         strengths_of = pruning.depth_strengths if self.choose == "depth" else pruning.pruning_strengths
         whole = self._grow(X, y, weight, seed)
         if self.choose == "depth":
             candidates = np.arange(1, (self.max_depth or max(whole.get_depth(), 1)) + 1)
             strengths: Floats = -candidates.astype(np.float64)
         else:
-            candidates = strengths = pruning.between(strengths_of(whole.tree_))
+            candidates = strengths = pruning.path_alphas(strengths_of(whole.tree_))
         errors: tuple[list[Floats], list[Floats]] = [], []
         for grown_from, held_out in splits:
             sides = _apart(weight, grown_from, held_out)
             model = self._grow(X, y, sides[0], seed)
             at = strengths_of(model.tree_)
-            for side, found in zip(sides, errors, strict=True):
-                wrong = pruning.curve(model.tree_, at, strengths, pruning.node_errors(model, X, y, side))
-                found.append(wrong / side.sum())
+            for side, rates in zip(sides, errors, strict=True):
+                wrong = pruning.candidate_errors(model.tree_, at, strengths, pruning.node_errors(model, X, y, side))
+                rates.append(wrong / side.sum())
         training, held = errors
         self._record(np.transpose(training), np.transpose(held), [len(held_out) for _, held_out in splits])
         self.best_index_ = self._simplest_good()
@@ -183,7 +180,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
             self.estimator_ = self._grow(X, y, weight, seed, ccp_alpha=best)
 
     def _record(self, training: Floats, held: Floats, n_held: list[int]) -> None:
-        """Keep the errors, candidates by folds; the one error of a single held-out set is binomial."""
+        """Store the errors, candidates by folds; with a single held-out set the error is binomial."""
         self.fold_errors_ = held
         self.n_models_ = held.size
         self.training_error_ = training.mean(axis=1)
@@ -198,13 +195,13 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         return int(good[-1] if self.choose == "pruning" else good[0])
 
     def _keep_splits(self, X: Any, y: Any, weight: Floats, splits: Splits, seed: int) -> None:
-        """From the leaves up, keep a split only if the held-out rows below it are told apart better with it."""
+        """From the leaves up, keep a split only if it lowers the error on the held-out rows below it."""
         ((grown_from, held_out),) = splits
         sides = _apart(weight, grown_from, held_out)
         self.estimator_ = model = self._grow(X, y, sides[0], seed)
         within, without = (pruning.node_errors(model, X, y, side) for side in sides)
         self.leaf_of_ = pruning.leaves_that_pay(model.tree_, without)
-        leaves = pruning.leaves(model.tree_, self.leaf_of_)
+        leaves = pruning.leaf_nodes(model.tree_, self.leaf_of_)
         training, held = (
             np.array([[errors[leaves].sum() / side.sum()]])
             for errors, side in zip((within, without), sides, strict=True)
@@ -226,7 +223,7 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         return np.asarray(self.estimator_.tree_.value[self.leaf_of_[self.estimator_.apply(table)], 0])
 
     def explain(self, X: ArrayLike) -> list[str]:
-        """Return for each row the decisions on its way to the leaf, in words."""
+        """Return the decisions on the way of each row to its leaf, in words."""
         check_is_fitted(self)
         table = validate_data(self, X, reset=False, **_TABLE)
         paths = self.estimator_.decision_path(table)
@@ -246,10 +243,10 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         return " and ".join(steps) or "always"
 
     def text(self) -> str:
-        """Return the tree drawn in characters."""
+        """Return the tree as text."""
         check_is_fitted(self)
         tree = self.estimator_.tree_
-        return pruning.drawing(tree, self.leaf_of_, self._names(), self.classes_[tree.value[:, 0].argmax(axis=1)])
+        return pruning.draw_tree(tree, self.leaf_of_, self._names(), self.classes_[tree.value[:, 0].argmax(axis=1)])
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -262,12 +259,12 @@ class PrunedTree(ClassifierMixin, BaseEstimator):
         return tags
 
 
-#: How scikit-learn's tree takes its table.
+#: How scikit-learn's tree validates its table.
 _TABLE: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "ensure_all_finite": "allow-nan"}
 
 
 def _apart(weight: Floats, grown_from: NDArray[np.intp], held_out: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """The weights of the rows to grow from and of those held out; a row of weight 0 is not there for the tree."""
+    """Return the weights of the rows to grow from and of those held out; weight 0 hides a row from the tree."""
     inside, outside = np.zeros_like(weight), np.zeros_like(weight)
     inside[grown_from], outside[held_out] = weight[grown_from], weight[held_out]
     if not (inside.any() and outside.any()):

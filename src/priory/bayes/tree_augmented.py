@@ -1,4 +1,4 @@
-r"""Naive Bayes in which each column may depend on one other: the tree of the strongest dependences."""
+"""Tree-augmented naive Bayes: each column may depend on one other, by the tree of the strongest dependences."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,39 +10,40 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from priory.bayes.coding import MISSING, Codes, draw_codes
-from priory.bayes.columns import Columns
 from priory.bayes.dependence import PairsMixin, spanning_tree
+from priory.bayes.input import Columns
+from priory.bayes.kernels import sum_cells
 from priory.bayes.pairs import tree_terms
 from priory.bayes.prior import Prior
 from priory.bayes.tables import Floats, Labels, log_shares
-from priory.kernels import sum_cells
 
-#: Rows with missing values are worked on so many at a time: their terms are kept until they are added up.
+#: Rows with missing values processed at a time: all their terms are in memory until they are added up.
 PORTION: Final = 10_000
 
 
 class TreeAugmentedNB(PairsMixin, ClassifierMixin, BaseEstimator):
-    r"""Naive Bayes for columns of categories, each of which depends on the class and on one other column.
+    r"""Naive Bayes for categorical columns; each depends on the class and on one other column.
 
     $$ \log p(x, c) = \log p(c) + \sum_j
        \log \frac{n_c(x_j, x_{\pi(j)}) + \alpha}{n_c(x_{\pi(j)}) + m_j\alpha} $$
 
-    The parents $\pi(j)$ form the tree with the largest sum of $I(x_j; x_{\pi(j)} \mid c)$: of all trees the one under
-    which the rows are most probable, before smoothing. An edge that tells nothing at all is left out. Use it where
-    naive Bayes counts the same hint twice, in columns that go together; with few rows, or columns of many values, the
-    tables get thin, and naive Bayes may be better.
+    The parents $\pi(j)$ form the tree with the largest sum of $I(x_j; x_{\pi(j)} \mid c)$: the tree under
+    which the rows are most probable, before smoothing. An edge without any information is left out. Use it where naive
+    Bayes counts the same evidence twice, in columns that go together; with few rows, or columns of many values, the
+    tables get thin and naive Bayes may be better.
 
-    Columns hold strings, codes, or any numbers that repeat. Values never seen are like known ones that were not seen
-    here; under a parent's value never seen all are equally probable. Missing values (NaN, None): a pair is counted if
-    both are known, and in prediction they are summed out exactly, over the whole tree. In `explain`, a missing column
-    has a term too, if something is known below it in the tree: what is known there is said by that term alone.
+    Columns hold strings, codes, or any numbers that repeat. Values never seen are treated like known ones that were not
+    seen here; under a parent's value never seen, all values are equally probable. Missing values (NaN, None): a pair is
+    counted if both values are known; in prediction they are summed out exactly, over the whole tree. In `explain`, a
+    missing column has a term too if something is known below it in the tree; that term alone holds the evidence from
+    there.
 
     Parameters: `alpha`, the pseudo-count (0 is maximum likelihood); `prior`, "fitted", "smoothed", "uniform", or
     probabilities; `root`, the number of a column without a parent. It matters only for smoothing and missing values.
 
-    Attributes: `classes_`, `class_count_`, `categories_`; `parents_`, for each column its parent, or -1;
-    `edges_`, parent, child and their conditional mutual information in nats, as the tree grows; `information_`, that of
-    all pairs of columns.
+    Attributes: `classes_`, `class_count_`, `categories_`; `parents_`, for each column its parent, or -1; `edges_`,
+    parent, child and their conditional mutual information in nats, in the order in which the tree grows;
+    `information_`, that of all pairs of columns.
 
     >>> mail = [["html", "noon", "link"], ["html", "night", "link"], ["text", "night", "none"]]
     >>> mail += [["html", "night", "link"], ["text", "noon", "none"], ["text", "night", "none"]]
@@ -70,12 +71,12 @@ class TreeAugmentedNB(PairsMixin, ClassifierMixin, BaseEstimator):
 
     @property
     def parents_(self) -> NDArray[np.int64]:
-        """The parent of each column; -1 for one that has none."""
+        """The parent of each column, or -1."""
         return self._tree().parents.copy()
 
     @property
     def edges_(self) -> list[tuple[int, int, float]]:
-        """Parent, child, and what they tell about each other, in nats; parents come before their children."""
+        """Parent, child and their mutual information in nats; parents come before their children."""
         tree = self._tree()
         children = [int(column) for column in tree.order if tree.parents[column] >= 0]
         return [(int(tree.parents[child]), child, float(tree.weights[child])) for child in children]
@@ -86,8 +87,8 @@ class TreeAugmentedNB(PairsMixin, ClassifierMixin, BaseEstimator):
         return "\n".join(tree.lines(self._names(np.arange(len(tree.order)))))
 
     def to_dot(self) -> str:
-        """Return the tree in the language of Graphviz."""
-        names = [_quoted(name) for name in self._names(np.arange(len(self._tree().order)))]
+        """Return the tree in Graphviz's DOT language."""
+        names = [_quote(name) for name in self._names(np.arange(len(self._tree().order)))]
         nodes = [f"  {name};" for name in names]
         arcs = [f'  {names[a]} -> {names[b]} [label="{weight:.3f}"];' for a, b, weight in self.edges_]
         return "\n".join(["digraph {", *nodes, *arcs, "}"])
@@ -125,15 +126,15 @@ class TreeAugmentedNB(PairsMixin, ClassifierMixin, BaseEstimator):
             yield columns, self._tree().terms(codes[None])[0], nothing
 
     def _draw(self, labels: Labels, rng: np.random.Generator) -> NDArray[Any]:
-        return self.pairs_.coding.decoded(self._tree().draw(labels, rng))
+        return self.pairs_.coding.decode(self._tree().draw(labels, rng))
 
 
 @dataclass(frozen=True, eq=False)
 class _Tree:
     """A tree over the columns with log p(value given parent's value and class) at each.
 
-    Column j has the table `logs[starts[j] + parent's code · widths[j] + code, class]`, the code of values never seen
-    last; the parent of a column without one has the code 0 always.
+    Column j has the table `logs[starts[j] + parent's code · widths[j] + code, class]`, with the code of values never
+    seen last. A column without a parent always uses the parent's code 0.
     """
 
     order: NDArray[np.int64]  #: of the columns, parents before children
@@ -146,12 +147,12 @@ class _Tree:
     def total(self, codes: Codes) -> Floats:
         """Return the sum of the terms, [row, class]."""
         gaps = (codes == MISSING).any(axis=1)
-        found = np.empty((len(codes), self.logs.shape[1]))
-        found[~gaps] = sum_cells(self.logs, self._entries(codes[~gaps]))
+        sums = np.empty((len(codes), self.logs.shape[1]))
+        sums[~gaps] = sum_cells(self.logs, self._entries(codes[~gaps]))
         rows = np.flatnonzero(gaps)
         for at in range(0, len(rows), PORTION):
-            found[rows[at : at + PORTION]] = self.terms(codes[rows[at : at + PORTION]]).sum(axis=1)
-        return found
+            sums[rows[at : at + PORTION]] = self.terms(codes[rows[at : at + PORTION]]).sum(axis=1)
+        return sums
 
     def terms(self, codes: Codes) -> Floats:
         """Return the terms of each column, [row, column, class]."""
@@ -178,17 +179,17 @@ class _Tree:
                 pending += [(child, f"{stem}├─ ", f"{stem}│  ") for child in reversed(others)]
 
     def _entries(self, codes: Codes) -> Codes:
-        """Where the values of rows without missing ones are in `logs`."""
-        found = codes.copy()
+        """Return the places in `logs` of rows without missing values."""
+        entries = codes.copy()
         for column, (start, width) in enumerate(zip(self.starts, self.widths, strict=True)):
-            found[:, column] += (start + self._given(codes, column) * width).astype(np.int32)
-        return found
+            entries[:, column] += (start + self._given(codes, column) * width).astype(np.int32)
+        return entries
 
     def _given(self, codes: Codes, column: int) -> NDArray[Any]:
         parent = self.parents[column]
         return np.zeros(len(codes), np.int64) if parent < 0 else codes[:, parent]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,23 +1,23 @@
-"""`priory age`: forget what is beyond the limits."""
+"""`priory age`: forget the lessons beyond the limits."""
 
 import json
 from typing import Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, opened
+from priory.cli.options import HOME, CommandError, Home, Json, open_filter
 
 
 def age(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many lessons would be forgotten.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print how many lessons would be forgotten.")] = False,
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Forget the lessons that are beyond the limits, the oldest first, exactly.
+    """Forget the lessons beyond the limits, the oldest first.
 
-    `[limits]` in `priory.toml` says how old lessons may be, how many there may be, and how many bytes of them. The
-    last 200 that people have taught of each label stay. A daemon does the same by itself; this is for who has none,
-    in cron. Others may check and learn meanwhile.
+    `[limits]` in `priory.toml` sets how old lessons may be, how many there may be, and how many bytes they may take.
+    The last 200 lessons that people have taught of each label always stay. A daemon does this on its own; without a
+    daemon, run this command from cron. Other processes can check and learn meanwhile.
 
     **Examples**
 
@@ -25,18 +25,22 @@ def age(
 
     `priory age`
     """
-    with opened(home) as filter_:
+    with open_filter(home) as filter_:
         if not filter_.options.limits:
-            raise Problem(f"there are no limits: set age, lessons or bytes under [limits] in {home / 'priory.toml'}")
-        ageing, now, n_gone = filter_.ageing, filter_.journal.now(), 0
+            raise CommandError(f"no limits are set: set age, lessons or bytes in [limits] of {home / 'priory.toml'}")
+        ageing, now, n_forgotten = filter_.ageing, filter_.journal.now(), 0
         if dry_run:
-            n_gone = len(ageing.due(now, sum(filter_.journal.tally().values())))
+            n_forgotten = len(ageing.due(now, sum(filter_.journal.tally().values())))
         else:
-            while (some := ageing.forget_some(now)) is not None:
-                n_gone += some
-        n_left = sum(filter_.journal.tally().values()) - (n_gone if dry_run else 0)
+            while (n := ageing.forget_some(now)) is not None:
+                n_forgotten += n
+        n_left = sum(filter_.journal.tally().values()) - (n_forgotten if dry_run else 0)
     if as_json:
-        print(json.dumps({"forgotten": n_gone, "left": n_left, "dry_run": dry_run}))  # noqa: T201
+        print(json.dumps({"forgotten": n_forgotten, "left": n_left, "dry_run": dry_run}))  # noqa: T201
     else:
-        done = "would forget" if dry_run else "forgot"
-        print(f"{done} {n_gone:,} lesson{'s' * (n_gone != 1)}, {n_left:,} {'would be' if dry_run else 'are'} left")  # noqa: T201
+        lessons = "lesson" if n_forgotten == 1 else "lessons"
+        print(  # noqa: T201
+            f"would forget {n_forgotten:,} {lessons}, {n_left:,} would be left"
+            if dry_run
+            else f"forgot {n_forgotten:,} {lessons}, {n_left:,} are left"
+        )

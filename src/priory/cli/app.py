@@ -1,4 +1,4 @@
-"""All commands by name; the module of one is loaded when the command is asked for."""
+"""All commands by name. A command's module is imported when the command runs."""
 
 import os
 from importlib import import_module
@@ -9,15 +9,15 @@ from typer.core import TyperGroup
 
 from priory import __version__
 
-#: Where each command is: the module, and the function or the group in it; in the order in which help shows them.
+#: The module of each command, and the function or group in it, in the order of the help.
 COMMANDS: Final = {
-    "learn": ("teach", "learn"),
+    "learn": ("learn", "learn"),
     "forget": ("forget", "forget"),
     "age": ("age", "age"),
     "lessons": ("lessons", "lessons"),
-    "check": ("ask", "check"),
-    "explain": ("ask", "explain"),
-    "filter": ("pipe", "filter_message"),
+    "check": ("check", "check"),
+    "explain": ("explain", "explain"),
+    "filter": ("filter", "filter_message"),
     "scan": ("scan", "scan"),
     "report": ("report", "report"),
     "serve": ("serve", "serve"),
@@ -26,41 +26,41 @@ COMMANDS: Final = {
     "user": ("user", "app"),
     "config": ("config", "config"),
     "imap": ("imap", "imap"),
-    "stats": ("ask", "stats"),
-    "rebuild": ("teach", "rebuild"),
-    "merge": ("teach", "merge"),
+    "stats": ("stats", "stats"),
+    "rebuild": ("rebuild", "rebuild"),
+    "merge": ("merge", "merge"),
     "move": ("move", "move"),
     "store": ("store", "app"),
-    "demo": ("show_demo", "demo"),
+    "demo": ("demo", "demo"),
     "lab": ("lab", "app"),
 }
 
 
 class _Commands(TyperGroup):
-    """A group that knows the names of its commands, and loads a command by its name."""
+    """A group that imports a command only when it is looked up."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # only their names are asked for
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # help uses only the names
 
     def get_command(self, _context: Any, cmd_name: str) -> Any:
-        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+        return _load(cmd_name) if cmd_name in COMMANDS else None
 
 
-def _loaded(name: str) -> Any:
-    module, what = COMMANDS[name]
-    found = getattr(import_module(f"priory.cli.{module}"), what)
-    if isinstance(found, typer.Typer):
-        return typer.main.get_command(found)
-    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-    alone.command(name)(found)
-    return typer.main.get_command(alone)
+def _load(name: str) -> Any:
+    module, attribute = COMMANDS[name]
+    command = getattr(import_module(f"priory.cli.{module}"), attribute)
+    if isinstance(command, typer.Typer):
+        return typer.main.get_command(command)
+    single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+    single.command(name)(command)
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
     name="priory",
     cls=_Commands,
-    help="A mail filter that says how probable spam is, why, and what it would cost to be wrong.",
+    help="A mail filter that tells how probable spam is, why, and what a mistake would cost.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -68,8 +68,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"priory {__version__}")
         raise typer.Exit
 
@@ -84,12 +84,12 @@ def about(
         typer.Option(
             metavar="URL",
             envvar="PRIORY_STORE",
-            help="Where the journal is that several machines share, postgresql://…; the variable does the same.",
+            help="The journal that several machines share, postgresql://…, instead of the journal in the home.",
             show_default=False,
             show_envvar=True,
         ),
     ] = None,
 ) -> None:
-    """A mail filter that says how probable spam is, why, and what it would cost to be wrong."""
+    """A mail filter that tells how probable spam is, why, and what a mistake would cost."""
     if store:
         os.environ["PRIORY_STORE"] = store

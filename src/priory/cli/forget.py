@@ -1,16 +1,13 @@
-"""`priory forget`: take lessons back, message by message, or all that are selected."""
+"""`priory forget`: take back the lessons of single messages, or all lessons that options select."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, opened
-from priory.cli.progress import bar
-from priory.cli.selecting import (
+from priory.cli.lessons import (
     Above,
     Automatic,
     Below,
@@ -21,9 +18,10 @@ from priory.cli.selecting import (
     Source,
     Until,
     Whose,
-    refuse_label,
-    selected,
+    make_selection,
 )
+from priory.cli.options import HOME, CommandError, Home, Json, open_filter
+from priory.cli.progress import bar
 
 if TYPE_CHECKING:
     from priory.journal import Selection
@@ -44,13 +42,15 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
     digest: Digest = None,
     certainty_below: Below = None,
     certainty_above: Above = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Forget what is selected; without it, only say how many.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Forget the selected lessons; without it, only print how many.")
+    ] = False,
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Take lessons back: what they added to counts, corrections and calibration is gone, bit for bit.
+    """Take lessons back: the filter becomes as if it had learned only the remaining lessons, bit for bit.
 
-    Either messages are named, or options select lessons, the same as `priory lessons` takes, which shows them.
+    Name messages, or select lessons with the same options as `priory lessons`, which shows them.
 
     **Examples**
 
@@ -63,67 +63,73 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory forget --auto --yes`
     """
     if what:
-        selection = selected(label, None, source, sender, since, until, auto, digest, certainty_below, certainty_above)
+        selection = make_selection(
+            label, None, source, sender, since, until, auto, digest, certainty_below, certainty_above
+        )
         if not selection.is_everything:
-            raise Problem("forget takes either messages or options that select lessons; with messages, only --user")
+            raise CommandError("forget takes messages or options that select lessons; with messages, only --user")
         _forget_messages(what, user or "", home, as_json)
         return
-    selection = selected(label, user, source, sender, since, until, auto, digest, certainty_below, certainty_above)
+    selection = make_selection(
+        label, user, source, sender, since, until, auto, digest, certainty_below, certainty_above
+    )
     if selection.is_everything:
-        raise Problem(
+        raise CommandError(
             "forget needs a message, a digest, or options that select lessons, for example: priory forget mistaken.eml"
         )
-    _forget_selected(selection, home, yes=yes, as_json=as_json)
+    _forget_selection(selection, home, yes=yes, as_json=as_json)
 
 
 def _forget_messages(what: list[str], user: str, home: Path, as_json: bool) -> None:
-    from priory.keeping import KEPT  # noqa: PLC0415
+    from priory.cli.mail import read_mail  # noqa: PLC0415
 
-    done = Counter({"forgotten": 0, "unknown": 0})
-    others: set[str] = set()
-    with opened(home) as filter_:
-        for message in _messages_or_digests(what, home):
-            was = filter_.forget(message, user)
-            done["unknown" if was is None else "kept" if was == KEPT else "forgotten"] += 1
-            others.update(filter_.taught_by(message) if was is None else [])
+    counts = Counter({"forgotten": 0, "unknown": 0})
+    other_users: set[str] = set()
+    with open_filter(home) as filter_:
+        for text in what:
+            if _is_digest(text):
+                results = [filter_.forget_digest(bytes.fromhex(text), user)]
+            else:
+                results = [filter_.forget(message.raw, user) for message in read_mail([text], "", home)]
+            for result in results:
+                counts[result.outcome] += 1
+                if result.outcome == "unknown":
+                    other_users.update(filter_.taught_by_digest(bytes.fromhex(result.digest)))
     if as_json:
-        print(json.dumps(dict(done)))  # noqa: T201
+        print(json.dumps(dict(counts)))  # noqa: T201
     else:
-        kept = f", kept {done['kept']:,} until the journal can be reached" if done["kept"] else ""
-        print(f"forgot {done['forgotten']:,}, never learned {done['unknown']:,}{kept}")  # noqa: T201
-        for each in sorted(others):
-            option = f"with --user {each}" if each else "without --user"
-            print(f"some of these were taught {option}: name them that way")  # noqa: T201
-    if not (done["forgotten"] or done["kept"]):
+        waiting = f", {counts['kept']:,} wait until the journal can be reached" if counts["kept"] else ""
+        print(f"forgot {counts['forgotten']:,}, never learned {counts['unknown']:,}{waiting}")  # noqa: T201
+        for name in sorted(other_users):
+            option = f"with --user {name}" if name else "without --user"
+            print(f"some of these messages were taught {option}: forget them that way")  # noqa: T201
+    if not (counts["forgotten"] or counts["kept"]):
         raise typer.Exit(1)
 
 
-def _messages_or_digests(what: list[str], home: Path) -> Iterator[bytes]:
-    from priory.cli.mail import read_mail  # noqa: PLC0415
-
-    for each in what:
-        if len(each) == 64 and not Path(each).exists() and all(c in "0123456789abcdef" for c in each.lower()):
-            yield bytes.fromhex(each)
-        else:
-            yield from (message.raw for message in read_mail([each], "", home))
+def _is_digest(text: str) -> bool:
+    return len(text) == 64 and not Path(text).exists() and all(c in "0123456789abcdef" for c in text.lower())
 
 
-def _forget_selected(selection: "Selection", home: Path, *, yes: bool, as_json: bool) -> None:
-    """Forget what is selected, if that is meant; what was forgotten before an interruption stays forgotten."""
-    forgotten = 0
-    with opened(home) as filter_:
-        refuse_label(selection.label, filter_)
+def _forget_selection(selection: "Selection", home: Path, *, yes: bool, as_json: bool) -> None:
+    """Forget the selected lessons if `yes`; lessons forgotten before an interruption stay forgotten."""
+    from priory.journal import require_label  # noqa: PLC0415
+
+    n_forgotten = 0
+    with open_filter(home) as filter_:
+        if selection.label is not None:
+            require_label(selection.label, filter_.options.labels)
         n = filter_.lessons.n_of(selection)
         if yes:
-            with bar("forgetting", lambda: n, quiet=as_json) as progressed:
-                for gone in filter_.forget_many(selection):
-                    forgotten += gone
-                    progressed(gone)
+            with bar("forgetting", lambda: n, quiet=as_json) as advance:
+                for n_in_group in filter_.forget_many(selection):
+                    n_forgotten += n_in_group
+                    advance(n_in_group)
     if as_json:
-        print(json.dumps({"selected": n, "forgotten": forgotten}))  # noqa: T201
+        print(json.dumps({"selected": n, "forgotten": n_forgotten}))  # noqa: T201
     elif yes or not n:
-        print(f"forgot {forgotten:,}")  # noqa: T201
+        print(f"forgot {n_forgotten:,}")  # noqa: T201
     else:
         print(f"{n:,} lessons selected, none forgotten: --yes forgets them, priory lessons shows them")  # noqa: T201
-    if not forgotten:
+    if not n_forgotten:
         raise typer.Exit(1)

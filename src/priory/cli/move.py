@@ -1,4 +1,4 @@
-"""`priory move`: a journal goes from a home to a server, or back."""
+"""`priory move`: copy a journal from a home to a server, or back."""
 
 import json
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.options import Json, expanded, journal_in, problems
+from priory.cli.options import Json, command_errors, expand_user, journal_file
 from priory.cli.progress import bar
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ _Place = Annotated[str, typer.Argument(metavar="HOME|postgresql://…", show_def
 def move(source: _Place, target: _Place, as_json: Json = False) -> None:
     """Copy a journal from a home to a PostgreSQL server, or from a server to a home, and verify the copy.
 
-    All lessons come along with what was predicted of them, who taught them, when and where, with what was confirmed,
-    and with the letters that are left to people. The copy must be empty before; where there are no tables yet, they
-    are made. Then both are compared, lesson by lesson and by the counts that each gives. The first stays as it is.
+    The copy has all lessons with their predictions, users, times and nodes, all confirmations, and the messages
+    excluded from autolearning. The target must be empty; missing tables are created. Then both journals are compared,
+    lesson by lesson and by their counts. The source does not change.
 
     **Examples**
 
@@ -31,30 +31,30 @@ def move(source: _Place, target: _Place, as_json: Json = False) -> None:
 
     `priory move postgresql://priory@db.example/priory /var/lib/priory`
     """
-    from priory.journal.moving import copy, verify  # noqa: PLC0415
-    from priory.personal import rows_of  # noqa: PLC0415
+    from priory.filter.counts import counts_digest  # noqa: PLC0415
+    from priory.journal.copy import copy, verify  # noqa: PLC0415
 
-    with problems(), _opened(source) as one, _made(target, one) as other:
-        with bar("copying", lambda: sum(one.tally().values()), quiet=as_json) as progressed:
-            n = copy(one, other, progressed)
-        digest = verify(one, other, rows_of)
+    with command_errors(), _open_source(source) as one, _open_target(target, one) as other:
+        with bar("copying", lambda: sum(one.tally().values()), quiet=as_json) as advance:
+            n = copy(one, other, advance)
+        digest = verify(one, other, counts_digest)
     if as_json:
         print(json.dumps({"lessons": n, "counts": digest}))  # noqa: T201
     else:
-        print(f"copied {n:,} lessons and compared them; the counts of both have the digest {digest[:16]}")  # noqa: T201
+        print(f"copied and verified {n:,} lessons; the counts of both journals have the digest {digest[:16]}")  # noqa: T201
 
 
 @contextmanager
-def _opened(place: str) -> "Iterator[Journal]":
-    from priory.config.storing import is_address  # noqa: PLC0415
+def _open_source(place: str) -> "Iterator[Journal]":
+    from priory.config.values import is_store_url  # noqa: PLC0415
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import Store, open_file_to_read  # noqa: PLC0415
-    from priory.journal.store import open_store  # noqa: PLC0415
+    from priory.journal import StoreAddress, open_file_to_read  # noqa: PLC0415
+    from priory.journal.shared.store import open_store  # noqa: PLC0415
 
-    if is_address(place):
-        journal = open_store(Store(place), VERSION)
+    if is_store_url(place):
+        journal = open_store(StoreAddress(place), VERSION)
     else:
-        journal = open_file_to_read(journal_in(expanded(Path(place))), VERSION)
+        journal = open_file_to_read(journal_file(expand_user(Path(place))), VERSION)
     try:
         yield journal
     finally:
@@ -62,17 +62,17 @@ def _opened(place: str) -> "Iterator[Journal]":
 
 
 @contextmanager
-def _made(place: str, like: "Journal") -> "Iterator[Journal]":
-    from priory.config.storing import is_address  # noqa: PLC0415
+def _open_target(place: str, like: "Journal") -> "Iterator[Journal]":
+    from priory.config.values import is_store_url  # noqa: PLC0415
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal import Store, open_file  # noqa: PLC0415
-    from priory.journal.store import open_store, prepare_store  # noqa: PLC0415
+    from priory.journal import StoreAddress, open_file  # noqa: PLC0415
+    from priory.journal.shared.store import open_store, prepare_store  # noqa: PLC0415
 
-    if is_address(place):
-        prepare_store(Store(place), VERSION, like.bits, like.personal_bits)
-        journal = open_store(Store(place), VERSION)
+    if is_store_url(place):
+        prepare_store(StoreAddress(place), VERSION, like.bits, like.personal_bits)
+        journal = open_store(StoreAddress(place), VERSION)
     else:
-        home = expanded(Path(place))
+        home = expand_user(Path(place))
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         journal = open_file(home / "journal.sqlite", VERSION, like.bits, personal_bits=like.personal_bits)
     try:

@@ -1,4 +1,4 @@
-"""Progress bars: where a person looks on, and nowhere else."""
+"""Progress bars for people at a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -6,18 +6,19 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def bar(what: str, total: Callable[[], int | None], *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show how far something is; yields what to call with each number of things that are done.
+def bar(title: str, total: Callable[[], int | None], *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on standard error; yield a function to call with each number of finished items.
 
-    `total` is asked only where someone looks on, for counting may take a while; None if it cannot be known.
+    `total` is called only if standard error is a terminal, because counting may take a while. It returns None if the
+    total is unknown.
     """
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console  # noqa: PLC0415 - a quick start where nobody looks on
+    from rich.console import Console  # noqa: PLC0415 - takes long to load
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
 
-    columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total())
         yield lambda n: progress.advance(task, n)

@@ -1,4 +1,4 @@
-"""`priory store`: the journal that several machines share."""
+"""`priory store`: prepare and inspect the journal that several machines share."""
 
 import json
 from datetime import UTC, datetime
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, problems, read_options
+from priory.cli.options import HOME, CommandError, Home, Json, command_errors, read_options
 
 if TYPE_CHECKING:
-    from priory.journal import Store
-    from priory.options import Options
+    from priory.filter.options import Options
+    from priory.journal import StoreAddress
 
 app = typer.Typer(
     name="store",
@@ -24,70 +24,70 @@ app = typer.Typer(
 
 @app.command()
 def prepare(home: Home = HOME) -> None:
-    """Make the tables of the journal, in a schema of their own, or bring those of an older Priory up to date.
+    """Create the tables of the journal in a schema of their own, or upgrade the tables of an older version.
 
-    Run it once for all machines, after each upgrade, as an account that may make a schema. What is there stays.
+    Run it once for all machines, and after each upgrade, with an account that may create a schema. Data is kept.
 
     **Example**
 
     `priory --store postgresql://priory@db.example/priory store prepare`
     """
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal.store import prepare_store  # noqa: PLC0415
+    from priory.journal.shared.store import prepare_store  # noqa: PLC0415
 
-    with problems():
+    with command_errors():
         options = read_options(home)
         store = _store(options)
-        found = prepare_store(store, VERSION, options.spec.bits, options.personal_bits)
-    print(f"{store.name} has the tables of format {found}")  # noqa: T201
+        version = prepare_store(store, VERSION, options.spec.bits, options.personal_bits)
+    print(f"{store.name} has the tables of format {version}")  # noqa: T201
 
 
 @app.command()
 def show(home: Home = HOME, as_json: Json = False) -> None:
-    """Show what is in the journal, and which machines have taught it.
+    """Show the contents of the journal, and which machines have taught it.
 
     **Example**
 
     `priory --store postgresql://priory@db.example/priory store show`
     """
     from priory.features import VERSION  # noqa: PLC0415
-    from priory.journal.store import open_store  # noqa: PLC0415
+    from priory.journal.shared.store import open_store  # noqa: PLC0415
 
-    with problems():
+    with command_errors():
         store = _store(read_options(home))
         journal = open_store(store, VERSION)
         try:
             change, settled, _ = journal.position()
-            found = {
+            summary = {
                 "store": store.name,
                 "node": store.node,
                 "lessons": journal.tally(),
                 "changes": change,
                 "snapshot": settled,
                 "bytes": journal.size_bytes(),
-                "nodes": [{"node": node, "lessons": n, "last": last} for node, n, last in journal.listing.nodes()],
+                "nodes": [{"node": node, "lessons": n, "last": last} for node, n, last in journal.queries.nodes()],
             }
         finally:
             journal.close()
-    print(json.dumps(found) if as_json else _in_words(found))  # noqa: T201
+    print(json.dumps(summary) if as_json else _in_words(summary))  # noqa: T201
 
 
-def _store(options: "Options") -> "Store":
+def _store(options: "Options") -> "StoreAddress":
     if options.store is None:
-        raise Problem("no store is named: say which with --store, PRIORY_STORE, or url in [store] of priory.toml")
+        raise CommandError("no store is named: use --store, PRIORY_STORE, or url in [store] of priory.toml")
     return options.store
 
 
-def _in_words(found: dict[str, object]) -> str:
-    lessons: dict[str, int] = found["lessons"]  # type: ignore[assignment]
-    nodes: list[dict[str, object]] = found["nodes"]  # type: ignore[assignment]
-    taught = [f"  {each['node'] or '(none)'}: {each['lessons']:,} lessons, last {_day(each['last'])}" for each in nodes]
+def _in_words(summary: dict[str, object]) -> str:
+    lessons: dict[str, int] = summary["lessons"]  # type: ignore[assignment]
+    nodes: list[dict[str, object]] = summary["nodes"]  # type: ignore[assignment]
+    taught = [f"  {node['node'] or '(none)'}: {node['lessons']:,} lessons, last {_day(node['last'])}" for node in nodes]
     return "\n".join(
         [
-            f"{found['store']}, here as {found['node']}",
+            f"{summary['store']}, here as {summary['node']}",
             f"lessons     {', '.join(f'{n:,} {label}' for label, n in lessons.items()) or 'none'}",
-            f"changes     {found['changes']:,}, a shared snapshot at {found['snapshot']:,}",
-            f"bytes       {found['bytes']:,}",
+            f"changes     {summary['changes']:,}, a shared snapshot at {summary['snapshot']:,}",
+            f"bytes       {summary['bytes']:,}",
             *(["taught by", *taught] if taught else []),
         ]
     )

@@ -1,4 +1,4 @@
-"""`priory token`: who may use the daemon's API."""
+"""`priory token`: create, list and revoke tokens for the daemon's API."""
 
 import json
 from collections.abc import Iterator
@@ -10,27 +10,28 @@ from typing import Annotated
 
 import typer
 
-from priory.cli.options import HOME, Home, Json, Problem, require
+from priory.cli.options import HOME, CommandError, Home, Json, require_home
+from priory.html.text import printable
 from priory.server import tokens
-from priory.verdict import printable
 
-_Scope = StrEnum("_Scope", tokens.SCOPES)  # type: ignore[misc]  # typer shows its members
+_Scope = StrEnum("_Scope", tokens.SCOPES)  # type: ignore[misc]  # typer lists its members in the help
 
 
-def token(  # noqa: PLR0913, PLR0917 - all that can be asked for
+def token(  # noqa: PLR0913, PLR0917 - typer makes options of them
     scope: Annotated[
-        _Scope | None, typer.Option(help="What a new one is for: to ask, also to teach and forget, or everything.")
+        _Scope | None,
+        typer.Option(help="Create a token: check only reads, learn also teaches and forgets, admin does everything."),
     ] = None,
-    name: Annotated[str, typer.Option(help="Whose it is, or for what; you will see it in the list.")] = "",
-    show: Annotated[bool, typer.Option("--list", help="List the tokens there are.")] = False,
-    revoke: Annotated[str | None, typer.Option(metavar="ID", help="Have this one open nothing any more.")] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="A name for the new token, shown by --list.")] = "",
+    show: Annotated[bool, typer.Option("--list", help="List all tokens.")] = False,
+    revoke: Annotated[str | None, typer.Option(metavar="ID", help="Revoke the token with this ID.")] = None,
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Make a token for the daemon's API, list those there are, or revoke one.
+    """Create a token for the daemon's API, list all tokens, or revoke one.
 
-    A new token is printed once: the home keeps only its digest. A running daemon knows at once of what is made and what
-    is revoked. Who has logged in to the page with a token has a session, which is listed, too, and ends with the token.
+    A new token is printed once; the home stores only its digest. A running daemon honours changes at once. A login to
+    the page with a token is a session, which is listed, too, and ends when the token is revoked.
 
     **Examples**
 
@@ -41,25 +42,25 @@ def token(  # noqa: PLR0913, PLR0917 - all that can be asked for
     `priory token --revoke 3f9a01c2`
     """
     if [scope is not None, show, revoke is not None].count(True) != 1:
-        raise Problem("token takes one of --scope SCOPE, which makes a token, --list, and --revoke ID")
+        raise CommandError("token needs one of --scope SCOPE (create a token), --list and --revoke ID")
     if name and scope is None:
-        raise Problem("--name is for a new token: give its --scope, too")
-    place = require(home)
-    with _problems():
+        raise CommandError("--name is for a new token: add --scope")
+    folder = require_home(home)
+    with _token_errors():
         if scope is not None:
-            _issue(place, scope.value, name, as_json)
+            _issue(folder, scope.value, name, as_json)
         elif revoke is not None:
-            _revoke(place, revoke, as_json)
+            _revoke(folder, revoke, as_json)
         else:
-            _list(place, as_json)
+            _list(folder, as_json)
 
 
 @contextmanager
-def _problems() -> Iterator[None]:
+def _token_errors() -> Iterator[None]:
     try:
         yield
     except tokens.TokenError as error:
-        raise Problem(str(error)) from None
+        raise CommandError(str(error)) from None
 
 
 def _issue(home: Path, scope: str, name: str, as_json: bool) -> None:
@@ -69,19 +70,19 @@ def _issue(home: Path, scope: str, name: str, as_json: bool) -> None:
 
 def _revoke(home: Path, id_: str, as_json: bool) -> None:
     if not tokens.revoke(home, id_):
-        raise Problem(f"there is no token {id_}; priory token --list shows those there are")
+        raise CommandError(f"there is no token {id_}; list all with: priory token --list")
     print(json.dumps({"revoked": id_}) if as_json else f"revoked {id_}")  # noqa: T201
 
 
 def _list(home: Path, as_json: bool) -> None:
-    for each in tokens.listed(home):
+    for token in tokens.read_tokens(home):
         if as_json:
-            about = {"id": each.id, "scope": each.scope, "name": each.name, "use": each.use}
-            times = {"created": _time(each.created), "until": None if each.until is None else _time(each.until)}
+            about = {"id": token.id, "scope": token.scope, "name": token.name, "use": token.use}
+            times = {"created": _time(token.created), "until": None if token.until is None else _time(token.until)}
             print(json.dumps(about | times, ensure_ascii=False))  # noqa: T201
         else:
-            until = "" if each.until is None else f" ({each.use} until {_time(each.until)})"
-            print(f"{each.id}  {each.scope:5}  {_time(each.created)}  {printable(each.name)}{until}".rstrip())  # noqa: T201
+            until = "" if token.until is None else f" ({token.use} until {_time(token.until)})"
+            print(f"{token.id}  {token.scope:5}  {_time(token.created)}  {printable(token.name)}{until}".rstrip())  # noqa: T201
 
 
 def _time(seconds: int) -> str:

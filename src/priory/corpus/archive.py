@@ -1,7 +1,7 @@
 """Reads mail out of a tar archive, compressed or not, without unpacking it to disk.
 
-Members that are not regular files, or hidden (a name or folder beginning with a dot), are left out; a member may
-be a message or an mbox, and one that does not look like either is passed over.
+Hidden members (a name or folder beginning with a dot) and members that are not regular files are left out. A member may
+be a message or an mbox; one that does not look like either is passed over.
 """
 
 import lzma
@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import IO
 
-from priory.corpus import file, mbox
-from priory.corpus.error import CorpusError
-from priory.corpus.raw import opened as opened_file
+from priory.corpus import mail_file, mbox
+from priory.corpus.storage import CorpusError, open_file
 
 DAMAGE = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 
@@ -22,7 +21,7 @@ DAMAGE = (tarfile.TarError, EOFError, OSError, lzma.LZMAError, zlib.error)
 def read(path: str) -> Iterator[tuple[str, bytes | None]]:
     r"""Yield source and raw bytes of each message in an archive, in the archive's order.
 
-    A member that is passed over has no bytes.
+    A member that does not look like mail has None for bytes.
 
     >>> import io
     >>> from tempfile import TemporaryDirectory
@@ -36,21 +35,21 @@ def read(path: str) -> Iterator[tuple[str, bytes | None]]:
     ...     [(source.removeprefix(folder), raw) for source, raw in read(path)]
     [('/mail.tar.xz:ham/1.eml', b'Subject: lunch?\n\nAt noon.\n')]
     """
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         for member, stream in files(archive):
-            yield from file.found(stream, f"{path}:{member}")
+            yield from mail_file.read_found(stream, f"{path}:{member}")
 
 
 def count(path: str) -> int:
     """Count the messages in one pass over the archive."""
-    with opened(path) as archive:
-        return sum(file.n_found(stream) for _, stream in files(archive))
+    with open_archive(path) as archive:
+        return sum(mail_file.count_found(stream) for _, stream in files(archive))
 
 
 @contextmanager
-def opened(path: str) -> Iterator[tarfile.TarFile]:
-    """Open an archive; damage found while it is read becomes a CorpusError."""
-    with opened_file(path) as packed:
+def open_archive(path: str) -> Iterator[tarfile.TarFile]:
+    """Open an archive; turn damage that is found while reading into a CorpusError."""
+    with open_file(path) as packed:
         try:
             with tarfile.open(fileobj=packed) as archive:
                 yield archive
@@ -61,9 +60,9 @@ def opened(path: str) -> Iterator[tarfile.TarFile]:
 
 
 def files(archive: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and contents of each visible regular file, for as long as the next is not asked for."""
+    """Yield the name and stream of each visible regular file. A stream is valid until the next file is requested."""
     while member := archive.next():
-        # tarfile remembers every member, half a kilobyte each, for lookups by name that nobody makes here.
+        # tarfile keeps half a kilobyte for every member, for lookups by name, which are not used here.
         archive.members.clear()  # type: ignore[attr-defined]  # unknown to typeshed
         stream = archive.extractfile(member) if member.isreg() and is_visible(member.name) else None
         if stream:
@@ -72,10 +71,10 @@ def files(archive: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def check_end(archive: tarfile.TarFile) -> None:
-    """Raise if the archive stops where it should not: tarfile takes a damaged header for the end.
+    """Raise ReadError if the archive stops early, because tarfile takes a damaged header for the end.
 
-    At the real end one block of zeros has been read, and what follows it directly is zeros too. The rest is read
-    because the checksum of a compressed archive comes last.
+    At the real end tarfile has read one block of zeros, and the next block is zeros, too. The rest is read because the
+    checksum of a compressed archive comes last.
     """
     stream = archive.fileobj
     assert stream is not None
@@ -87,7 +86,7 @@ def check_end(archive: tarfile.TarFile) -> None:
 
 
 def is_visible(name: str) -> bool:
-    """Tell whether neither a file nor a folder it is in begins with a dot.
+    """Tell whether no component of a path begins with a dot.
 
     >>> is_visible("./ham/1.eml"), is_visible("ham/.DS_Store")
     (True, False)

@@ -1,13 +1,12 @@
 r"""Reads a mail file: an mbox with any number of messages, or a file that is one message.
 
 An mbox begins with the five bytes "From ". Each message in it starts with an envelope line,
-`From ann@example.org Mon Jan  1 09:00:00 2024`, which is preceded by a blank line or by nothing; neither
-line belongs to a message. The blank line at the end of the file does not belong to one either, so a message keeps
-its bytes when the next one is appended. Body lines that look like an envelope were quoted by the program that wrote
-them (mboxrd): `>From `, `>>From ` and so on lose one `>` here.
+`From ann@example.org Mon Jan  1 09:00:00 2024`, after a blank line or at the start of the file. Neither line belongs to
+a message. The blank line at the end of the file does not either, so a message keeps its bytes when another is appended.
+Programs quote body lines that look like an envelope (mboxrd): `>From `, `>>From ` and so on lose one `>` here.
 
-The file is read in blocks, and a piece of each block is kept back in case it begins a separator. Line by
-line is simpler but scans 390 MB/s instead of 1,400 (152 MiB of trec07p), which a progress bar would wait for.
+The file is read in blocks, and the end of each block is held back in case it begins a separator. Reading line by line
+is simpler but scans 390 MB/s instead of 1,400 (152 MiB of trec07p), and a progress bar waits for the count.
 """
 
 import re
@@ -16,10 +15,10 @@ from functools import partial
 from itertools import chain
 from typing import IO
 
-from priory.corpus.raw import LARGEST_MESSAGE, whole
+from priory.corpus.storage import LARGEST_MESSAGE, read_whole
 
 FROM = b"From "
-ENVELOPE = re.compile(rb"\nFrom ")  # what is before it is looked at afterwards: a literal is found in half the time
+ENVELOPE = re.compile(rb"\nFrom ")  # a literal is found in half the time; the blank line before it is checked after
 QUOTED = re.compile(rb"\n>(?=>*From )")
 BLOCK = 256 * 1024
 LONGEST_PARTIAL_SEPARATOR = len(b"\n\r\nFrom ") - 1
@@ -28,7 +27,7 @@ LONGEST_PARTIAL_SEPARATOR = len(b"\n\r\nFrom ") - 1
 def read(stream: IO[bytes], name: str, head: bytes = b"") -> Iterator[tuple[str, bytes]]:
     r"""Yield source and raw bytes of each message in a stream: an mbox, one message, or nothing if it is empty.
 
-    The head is what was read from the stream already: nothing, or at least five bytes if there are so many.
+    `head` holds bytes that were already read from the stream: none, or at least five unless the stream is shorter.
 
     >>> import io
     >>> mbox = b"From ann@example.org\nSubject: lunch?\n\n>From noon on.\n\nFrom bob@example.org\nSubject: yes\n"
@@ -42,13 +41,13 @@ def read(stream: IO[bytes], name: str, head: bytes = b"") -> Iterator[tuple[str,
     head = head or stream.read(len(FROM))
     if head.startswith(FROM):
         for number, message in enumerate(split(blocks(head, stream)), start=1):
-            yield f"{name}:{number}", unwrapped(message)
+            yield f"{name}:{number}", unwrap(message)
     elif head:
-        yield name, (head + whole(stream))[:LARGEST_MESSAGE]
+        yield name, (head + read_whole(stream))[:LARGEST_MESSAGE]
 
 
 def count(stream: IO[bytes], head: bytes = b"") -> int:
-    r"""Count the messages `read` would yield, without building them.
+    r"""Count the messages that `read` would yield, without building them.
 
     >>> import io
     >>> count(io.BytesIO(b"From ann@example.org\nSubject: lunch?\n\nFrom bob@example.org\nSubject: yes\n"))
@@ -58,27 +57,27 @@ def count(stream: IO[bytes], head: bytes = b"") -> int:
     return sum(ends for _, ends in pieces(blocks(head, stream))) if head.startswith(FROM) else int(bool(head))
 
 
-def only(raw: bytes) -> bytes:
-    r"""Return the message of a file known to be one: an envelope line is removed, but nothing is split.
+def single_message(raw: bytes) -> bytes:
+    r"""Return the message of a file that is known to be one: remove its envelope line, but split nothing.
 
-    >>> only(b"From ann@example.org\nSubject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n")
+    >>> single_message(b"From ann@example.org\nSubject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n")
     b'Subject: lunch?\n\nMinutes:\n\nFrom noon on we ate.\n'
     """
-    return unwrapped(without_last_blank_line(raw)) if raw.startswith(FROM) else raw
+    return unwrap(without_last_blank_line(raw)) if raw.startswith(FROM) else raw
 
 
-def unwrapped(message: bytes) -> bytes:
+def unwrap(message: bytes) -> bytes:
     """Remove the envelope line of a message, and one level of quoting from its lines."""
     return QUOTED.sub(b"\n", message).partition(b"\n")[2]
 
 
 def blocks(head: bytes, stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield an mbox in blocks, the five bytes it begins with removed."""
+    """Yield an mbox in blocks, without its first five bytes."""
     return chain([head.removeprefix(FROM)], iter(partial(stream.read, BLOCK), b""))
 
 
 def split(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the messages of an mbox, each with its envelope line and no more bytes than are allowed."""
+    """Yield the messages of an mbox, each with its envelope line and at most LARGEST_MESSAGE bytes."""
     message = bytearray()
     for piece, ends in pieces(blocks):
         message += piece[: LARGEST_MESSAGE - len(message)]
@@ -88,7 +87,7 @@ def split(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield an mbox in pieces, separators removed, and with each piece whether its message ends there."""
+    """Yield an mbox in pieces without separators; with each piece, whether its message ends there."""
     held = b""
     for block in blocks:
         held += block
@@ -99,9 +98,9 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
             if held[end - 1 : end] == b"\n":
                 yield held[start:end], True
                 start = line_end + 1
-        kept = max(start, len(held) - LONGEST_PARTIAL_SEPARATOR)
-        yield held[start:kept], False
-        held = held[kept:]
+        end = max(start, len(held) - LONGEST_PARTIAL_SEPARATOR)
+        yield held[start:end], False
+        held = held[end:]
     yield without_last_blank_line(held), True
 
 

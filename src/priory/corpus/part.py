@@ -1,18 +1,18 @@
-"""A piece of a corpus that is still to be read: to say where it is costs little, here and on the way elsewhere."""
+"""Parts of a corpus that are read later. A part is small, so it can be sent to another process to be read there."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from priory.corpus.error import told
+from priory.corpus.storage import as_corpus_error
 
-#: The source and the raw bytes of each message; no bytes where there was none.
-Several: TypeAlias = Iterable[tuple[str, bytes | None]]
+#: The source and the raw bytes of each message; None for bytes where a file is not mail.
+SourcesAndMessages: TypeAlias = Iterable[tuple[str, bytes | None]]
 
 
 class Labelled(NamedTuple):
-    r"""A message as it was received, what a person said it is, and where it was found.
+    r"""A raw message, the label that a person gave it, and its source.
 
-    The source is for people and the journal, and begins with the path that was named: `inbox/ham/7.eml`,
+    The source is for people and the journal. It begins with the path that the user passed: `inbox/ham/7.eml`,
     `inbox.mbox:3`, `/home/ann/Maildir/cur/1700000000.M1P1.mx:2,S`, `mail.tar.xz:spam/7`; `-` is standard input.
 
     >>> Labelled(b"Subject: You won\n", "spam", "spam.mbox:1").label
@@ -25,21 +25,22 @@ class Labelled(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A file, an archive or a stream with the messages of one label: who reads it, and where it is."""
+    """A file, an archive or a stream with messages of one label: its reader, and the arguments for it."""
 
     label: str
-    name: str  #: what someone named that it belongs to
-    reader: Callable[..., Several]
+    name: str  #: the path that the user passed, for errors
+    reader: Callable[..., SourcesAndMessages]
     where: tuple[Any, ...]
-    holds: str = "message"  #: or "file", if that may be an mbox; "archive"; "stream", which passes by here alone
+    #: A file may be an mbox; a shard is a piece of one. A stream can be read only in this process.
+    holds: Literal["message", "file", "archive", "shard", "stream"] = "message"
 
-    def read(self) -> Several:
-        """Return source and raw bytes of each message; what was passed over has no bytes."""
+    def read(self) -> SourcesAndMessages:
+        """Return source and raw bytes of each message; None for bytes where a file is not mail."""
         return self.reader(*self.where)
 
 
 def messages(parts: Iterable[Part], passed_over: list[str]) -> Iterator[Labelled]:
-    """Yield the messages of all parts; note the sources of what was no mail."""
+    """Yield the messages of all parts; append the sources of files that are not mail to `passed_over`."""
     for part in parts:
         try:
             for source, raw in part.read():
@@ -48,11 +49,11 @@ def messages(parts: Iterable[Part], passed_over: list[str]) -> Iterator[Labelled
                 else:
                     yield Labelled(raw, part.label, as_text(source))
         except OSError as error:
-            raise told(error, part.name) from error
+            raise as_corpus_error(error, part.name) from error
 
 
 def as_text(source: str) -> str:
-    """Return a file's name, which may be any bytes: those that are no text would stop a terminal or the journal."""
+    """Escape the bytes of a file's name that are not text: a terminal and the journal need valid text."""
     if source.isascii():
         return source
     return source.encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -1,7 +1,7 @@
-"""What to say, given how probable each label is: a probability is knowledge, a decision also needs costs.
+"""Decide what to say from the probabilities of the labels and the costs of mistakes.
 
-`Costs`, `decide` and `thresholds` decide about one message, and are all that the filter needs. `CostSensitive` does the
-same for any classifier of scikit-learn's contract.
+`Costs`, `decide` and `thresholds` decide about one message and are all that the filter needs. `CostSensitive` does the
+same for any classifier with scikit-learn's interface.
 
 >>> from priory.decision import Costs, decide
 >>> decide([0.01, 0.99], Costs())
@@ -20,7 +20,7 @@ __all__ = ["LARGEST", "UNSURE", "CostSensitive", "Costs", "cheapest", "decide", 
 
 
 def __getattr__(name: str) -> Any:
-    """Load the estimator when it is asked for: the filter needs no scikit-learn, which takes a second to load."""
+    """Load the estimator on first use: the filter does not need scikit-learn, which takes a second to import."""
     if name != "CostSensitive":
         raise AttributeError(f"module 'priory.decision' has no attribute {name!r}")
     return import_module("priory.decision.cost_sensitive").CostSensitive

@@ -1,7 +1,7 @@
-"""What to say, given how probable each label is and what each mistake would cost.
+"""Decide from the probability of each label and the cost of each mistake.
 
-The expected cost of saying label j is Σ_i p_i · cost[j][i]: the cheapest wins. Saying *unsure* has a price of its own,
-so it is said exactly when every label would cost more.
+The expected cost of saying label j is Σ_i p_i · cost[j][i]: the cheapest is chosen. Saying *unsure* has its own cost,
+so it is chosen exactly when every label would cost more.
 """
 
 import math
@@ -11,17 +11,17 @@ from itertools import combinations, pairwise
 from operator import mul
 from typing import Final
 
-LARGEST: Final = 1e100  #: number that is taken; sums and ratios of larger ones may be infinite
+LARGEST: Final = 1e100  #: largest cost that is accepted; sums and ratios of larger ones may overflow
 UNSURE: Final = "unsure"
-_EXACT: Final = 1 << 53  # whole numbers up to here are what they seem
+_EXACT: Final = 1 << 53  # floats represent whole numbers exactly up to here
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What it costs to say a label when another is true, and to say *unsure*.
+    """The cost of saying a label when another is true, and of saying *unsure*.
 
-    `matrix[said][true]`; what is right costs nothing. The defaults of Priory: a lost ham 100, a missed spam 10,
-    *unsure* 4.
+    `matrix[said][true]`; a correct label costs nothing. Priory's defaults: a lost ham 100, a missed spam 10, *unsure*
+    4.
     """
 
     labels: tuple[str, ...] = ("ham", "spam")
@@ -29,31 +29,33 @@ class Costs:
     unsure: float = 4
 
     def expected(self, probabilities: Sequence[float]) -> dict[str, float]:
-        """Return the expected cost of each thing that can be said.
+        """Return the expected cost of each answer.
 
         >>> Costs().expected([0.5, 0.5])
         {'ham': 5.0, 'spam': 50.0, 'unsure': 4}
         """
         if len(probabilities) != len(self.labels):
             raise ValueError(f"{len(probabilities)} probabilities for {len(self.labels)} labels")
-        said = {label: sum(map(mul, row, probabilities)) for label, row in zip(self.labels, self.matrix, strict=True)}
-        said[UNSURE] = self.unsure
-        return said
+        expected_costs = {
+            label: sum(map(mul, row, probabilities)) for label, row in zip(self.labels, self.matrix, strict=True)
+        }
+        expected_costs[UNSURE] = self.unsure
+        return expected_costs
 
     def as_configured(self) -> dict[str, dict[str, float] | float]:
-        """Return plain values, as a configuration names them: for what is said, what each other truth costs.
+        """Return plain values as in the configuration: for each answer, the cost of each other true label.
 
         >>> Costs().as_configured()
         {'ham': {'spam': 10}, 'spam': {'ham': 100}, 'unsure': 4}
         """
         rows = {
-            said: {true: cost for true, cost in zip(self.labels, row, strict=True) if true != said}
-            for said, row in zip(self.labels, self.matrix, strict=True)
+            answer: {true: cost for true, cost in zip(self.labels, row, strict=True) if true != answer}
+            for answer, row in zip(self.labels, self.matrix, strict=True)
         }
         return {**rows, UNSURE: self.unsure}
 
     def with_prices(self, price: Callable[[str, str, float], float], unsure: float) -> "Costs":
-        """Return other costs: the price of each mistake is asked for by what is said, what is true, and what it was.
+        """Return other costs: `price(said, true, cost)` gives the new cost of each mistake.
 
         >>> Costs().with_prices(lambda said, true, cost: 2.0 * cost, unsure=2.5)
         Costs(labels=('ham', 'spam'), matrix=((0, 20), (200, 0)), unsure=2.5)
@@ -61,16 +63,16 @@ class Costs:
         rows = zip(self.labels, self.matrix, strict=True)
         matrix = (
             (
-                cost if said == true else _plain(price(said, true, cost))
+                cost if answer == true else _plain(price(answer, true, cost))
                 for true, cost in zip(self.labels, row, strict=True)
             )
-            for said, row in rows
+            for answer, row in rows
         )
         return Costs(self.labels, tuple(map(tuple, matrix)), _plain(unsure))
 
 
 def decide(probabilities: Sequence[float], costs: Costs) -> str:
-    """Return the cheapest thing to say; of equally cheap ones *unsure*, then the label that is named first.
+    """Return the cheapest answer; of equally cheap ones *unsure*, then the first label.
 
     >>> decide([0.1, 0.9], Costs(unsure=1000))   # most likely spam, but losing a ham is dear
     'ham'
@@ -81,15 +83,15 @@ def decide(probabilities: Sequence[float], costs: Costs) -> str:
 
 
 def cheapest(expected: Mapping[str, float]) -> str:
-    """Return what has the least expected cost; of equals *unsure*, then the label that is named first."""
+    """Return the answer with the least expected cost; of equals *unsure*, then the first label."""
     least = min(expected.values())
-    return UNSURE if expected[UNSURE] == least else next(said for said, cost in expected.items() if cost == least)
+    return UNSURE if expected[UNSURE] == least else next(answer for answer, cost in expected.items() if cost == least)
 
 
 def thresholds(costs: Costs) -> Mapping[str, float]:
-    """Return, for two labels, beyond which probability of the second what is said; 1 for what is never said.
+    """Return, for two labels, the probability of the second from which on each answer is given; 1 if it never is.
 
-    Each cost is a line over the probability, so what is said can change only where two lines cross.
+    Each cost is a line over the probability, so the answer can change only where two lines cross.
 
     >>> thresholds(Costs())
     {'unsure': 0.4, 'spam': 0.96}
@@ -104,28 +106,28 @@ def thresholds(costs: Costs) -> Mapping[str, float]:
         middle = (begin + end) / 2
         begins.setdefault(decide([1 - middle, middle], costs), begin)
     begins.setdefault(second, 1)
-    return {said: begin for said, begin in begins.items() if said != first}
+    return {answer: begin for answer, begin in begins.items() if answer != first}
 
 
 def edges(rows: Sequence[Sequence[float]], begin: float = 0) -> list[float]:
     """Return the probabilities of the second of two labels, up to 1, between which the order of the costs is the same.
 
-    Each row is what something costs if the first label is true, and if the second is.
+    Each row holds the cost of an answer if the first label is true, and if the second is.
 
     >>> edges([(0, 10), (100, 0), (4, 4)])
     [0, 0.4, 0.9090909090909091, 0.96, 1]
     """
     lines = [(row[0], row[1] - row[0]) for row in rows]
-    crossings = {_crossing(one, two) for one, two in combinations(lines, 2)}
+    crossings = {_intersection(one, two) for one, two in combinations(lines, 2)}
     return sorted({begin, 1} | {p for p in crossings if begin < p < 1})
 
 
-def _crossing(one: tuple[float, float], two: tuple[float, float]) -> float:
-    """Where two lines (value at 0, slope) cross; parallel ones do so beyond everything."""
+def _intersection(one: tuple[float, float], two: tuple[float, float]) -> float:
+    """Return where two lines (value at 0, slope) cross; infinity for parallel lines."""
     (a, slope_a), (b, slope_b) = one, two
     return (b - a) / (slope_a - slope_b) if slope_a != slope_b else math.inf
 
 
 def _plain(cost: float) -> float:
-    """A whole number as people write it."""
+    """Return a whole number as an int."""
     return int(cost) if float(cost).is_integer() and cost < _EXACT else cost

@@ -1,9 +1,9 @@
-"""A drawn inbox to try Priory on: invented mail with known labels, from a generative model and a seed.
+"""Draws an inbox to try Priory on: invented mail with known labels, from a generative model and a seed.
 
-Every message is made the way naive Bayes imagines it: draw the label, then each part given the label. The words stand
-as tables in `phrases`, the people in `people`; `inbox` draws, `compose` writes RFC 5322.
+Every message is drawn as naive Bayes assumes: first the label, then each part given the label. `phrases` has the tables
+of words and `people` the senders; `inbox` draws the messages, and `letter` writes them as RFC 5322.
 """
 
-from .inbox import Drawn, draw
+from priory.demo.inbox import Drawn, draw
 
 __all__ = ["Drawn", "draw"]

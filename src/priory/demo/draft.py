@@ -1,16 +1,19 @@
-"""Draw the words of a letter from its topic, and show them as plain text and as HTML.
+"""Draws the words of a letter from its topic, and the form they take: text or HTML, charset, encoding, attachments.
 
-The recipe of the generative model, one line each: the subject given the topic, the number of sentences, which
-sentences, the words in their slots, greeting, link and closing.
+The generative model draws, in this order: the number of sentences given the topic, which sentences, the words in their
+slots, greeting, closing, subject and link; then shape, charset and transfer encoding.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from html import escape
 from random import Random
 
-from .grammar import Slots, between, fill, odds, pick, sentence, subset
-from .topic import Topic, vocabulary
+from priory.demo.grammar import Categorical, Slots, between, entries, fill, odds, pick, sentence, subset
+from priory.demo.letter import AttachedFile, Body, attachment, calendar, fitting_charset
+from priory.demo.people import FIRMS, Person
+from priory.demo.topic import Topic, vocabulary
 
 WIDTH = 74  # characters in a line of plain text
 
@@ -18,8 +21,8 @@ PARAGRAPH_SENTENCES = odds((1, 3), (2, 4), (3, 3))
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A link as the reader sees it and where it leads."""
+class DraftLink:
+    """The visible text of a link and its target."""
 
     text: str
     url: str
@@ -27,12 +30,12 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The words of a letter before they are put into a form."""
+    """The words of a letter before it takes a form."""
 
     subject: str
     paragraphs: tuple[str, ...]
     closing: str = ""
-    link: Link | None = None
+    link: DraftLink | None = None
     quoted: str = ""  # the earlier letter a reply quotes, with the line that introduces it
     tail: str = ""  # text meant for filters, not for readers
     settled: Mapping[str, str] = field(default_factory=dict)  # what the topic's settled slots were filled with
@@ -57,15 +60,15 @@ def draft(topic: Topic, values: Mapping[str, str], signature: str, rng: Random) 
     )
 
 
-def link(topic: Topic, slots: Slots, url: str, rng: Random) -> Link | None:
-    """Draw whether the letter has a link and what is seen of it."""
+def link(topic: Topic, slots: Slots, url: str, rng: Random) -> DraftLink | None:
+    """Draw whether the letter has a link, and its visible text."""
     if not topic.links or rng.random() >= topic.link_share:
         return None
-    return Link(fill(pick(topic.links, rng), slots, rng), url)
+    return DraftLink(fill(pick(topic.links, rng), slots, rng), url)
 
 
 def paragraphs(sentences: list[str], rng: Random) -> list[str]:
-    """Group the sentences by one to three."""
+    """Group the sentences into paragraphs of one to three."""
     groups = []
     while sentences:
         size = PARAGRAPH_SENTENCES.draw(rng)
@@ -87,8 +90,8 @@ def wrap(paragraph: str) -> str:
     return "\n".join((*lines, line))
 
 
-def plain(letter: Draft) -> str:
-    """Show the letter as a plain text part."""
+def plain_text(letter: Draft) -> str:
+    """Write the letter as plain text."""
     parts = [wrap(part) for part in letter.paragraphs]
     if letter.link:
         parts.append(f"{letter.link.text}:\n{letter.link.url}")
@@ -102,8 +105,8 @@ def plain(letter: Draft) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def marked_up(letter: Draft, dress: str) -> str:
-    """Show the letter as an HTML part, in one of the DRESSES."""
+def html_text(letter: Draft, dress: str) -> str:
+    """Write the letter as HTML, in one of the DRESSES."""
     opening, paragraph, anchor, closing = DRESSES[dress]
     parts = [paragraph % lines(part) for part in letter.paragraphs]
     if letter.link:
@@ -119,11 +122,11 @@ def marked_up(letter: Draft, dress: str) -> str:
 
 
 def lines(text: str) -> str:
-    """Write the text for HTML, its line breaks included."""
+    """Escape the text for HTML, and turn line ends into line breaks."""
     return escape(text, quote=False).replace("\n", "<br>\n")
 
 
-# How HTML mail looks: the opening, one paragraph, one link, the closing. Letters and flyers wear each other's.
+# Styles of HTML mail: the opening, one paragraph, one link, the closing. Ham and spam use all of them.
 DRESSES: Mapping[str, tuple[str, str, str, str]] = {
     "mailer": ('<div dir="ltr">', "<div>%s</div><div><br></div>", '<div><a href="%s">%s</a></div>', "</div>"),
     "page": ("<html><head><title></title></head><body>", "<p>%s</p>", '<p><a href="%s">%s</a></p>', "</body></html>"),
@@ -145,3 +148,81 @@ DRESS = {
     "bulk": odds(("mailer", 4), ("page", 26), ("table", 62), ("shout", 8)),
     "spam": odds(("mailer", 25), ("page", 30), ("table", 20), ("shout", 25)),
 }
+
+
+# Transfer encodings, given the manner and the encoding that the text needs.
+CODING: Mapping[tuple[str, str], Categorical[str]] = {
+    ("ham", "7bit"): odds(("7bit", 80), ("quoted-printable", 14), ("base64", 6)),
+    ("spam", "7bit"): odds(("7bit", 70), ("quoted-printable", 16), ("base64", 14)),
+    ("ham", "8bit"): odds(("8bit", 25), ("quoted-printable", 50), ("base64", 25)),
+    ("spam", "8bit"): odds(("8bit", 25), ("quoted-printable", 35), ("base64", 40)),
+}
+STEMS = {
+    "english": entries("invoice|scan|document|notes|order|report|statement|agenda|photos|contract"),
+    "german": entries("Rechnung|Übersicht|Anhang|Entwürfe"),
+    "french": entries("facture|pièce-jointe|relevé|résumé"),
+    "spanish": entries("factura|informe|reunión|contraseña"),
+    "russian": entries("счёт|документ|отчёт"),
+    "japanese": entries("請求書|資料|写真"),
+    "chinese": entries("发票|合同|报告"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The topic, sender and words of a message before it takes its form."""
+
+    manner: str  # the label whose habits its form and route follow: ham or spam
+    language: str
+    topic: Topic
+    sender: Person
+    words: Draft
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def typographic(text: str) -> str:
+    """Use curved apostrophes and long dashes, as word processors do.
+
+    >>> typographic("Grandpa's watch")
+    'Grandpa’s watch'
+    """
+    return text.replace("'", "’").replace(" - ", " – ")
+
+
+def coding(text: str, charset: str, manner: str, rng: Random) -> str:
+    """Draw the transfer encoding of a text part."""
+    need = "7bit" if charset == "iso-2022-jp" or text.isascii() else "8bit"
+    return CODING[manner, need].draw(rng)
+
+
+def body(text: str, subtype: str, charset: str, manner: str, rng: Random) -> Body:
+    """Make a text part in the charset, or in UTF-8 if the charset cannot encode it."""
+    possible = fitting_charset(charset, text)
+    return Body(text, subtype, possible, coding(text, possible, manner, rng))
+
+
+def bodies(plan: Plan, identifier: str, now: datetime, rng: Random) -> tuple[Body, ...]:
+    """Write the text of the letter in one form or in alternative forms."""
+    shape, charset = plan.topic.shapes.draw(rng), plan.topic.charsets.draw(rng)
+    words = plan.words
+    if charset == "windows-1252":
+        words = replace(words, paragraphs=tuple(typographic(part) for part in words.paragraphs))
+    texts = []
+    if shape != "html":
+        texts.append((plain_text(words), "plain"))
+    if shape in ("html", "alternative"):
+        dress = "bulk" if plan.topic.circle in FIRMS else plan.manner
+        texts.append((html_text(words, DRESS[dress].draw(rng)), "html"))
+    if shape == "calendar":
+        when = now + timedelta(hours=between(20, 200, rng))
+        texts.append((calendar(words.subject, plan.sender.address, identifier, when), "calendar"))
+    return tuple(body(text, subtype, charset, plan.manner, rng) for text, subtype in texts)
+
+
+def files(plan: Plan, rng: Random) -> tuple[AttachedFile, ...]:
+    """Make the attachment of the letter, if it has one."""
+    kind = plan.topic.attachments.draw(rng)
+    if not kind:
+        return ()
+    stem = f"{pick(STEMS[plan.language], rng)}-{between(100, 9999, rng)}"
+    return (attachment(kind, stem, "\n".join(plan.words.paragraphs), rng),)

@@ -1,8 +1,8 @@
-"""Draw sentences from templates with slots, so that no two drawn letters read the same.
+"""Draws sentences from templates with slots, so that no two letters read the same.
 
-A template is plain text with braces: `{bill|statement}` draws one of the words given, `{month}` draws one entry of the
-slot of that name. Words and entries may hold braces themselves. All chance here comes from `Random.random`, whose
-sequence Python promises to keep, so a seed draws the same text on every version.
+A template is plain text with braces: `{bill|statement}` draws one of the words, `{month}` draws one entry of the slot
+of that name. Words and entries may contain braces themselves. All randomness comes from `Random.random`, whose sequence
+Python guarantees, so a seed draws the same text on every version.
 """
 
 from bisect import bisect
@@ -53,7 +53,7 @@ def between(low: int, high: int, rng: Random) -> int:
 
 
 def subset(values: Sequence[T], size: int, rng: Random) -> list[T]:
-    """Draw so many of the values, in the order they were in.
+    """Draw `size` of the values and keep their order.
 
     Selection sampling (Knuth, The Art of Computer Programming, volume 2, algorithm 3.4.2 S).
 
@@ -68,20 +68,20 @@ def subset(values: Sequence[T], size: int, rng: Random) -> list[T]:
 
 
 def entries(line: str) -> tuple[str, ...]:
-    """Split the entries of a slot, written on one line with bars between them.
+    """Split a slot into its entries, which are separated by bars.
 
     >>> entries("invoice|{final|first} bill of {month}")
     ('invoice', '{final|first} bill of {month}')
     """
-    found = [""]
+    texts = [""]
     depth = 0
     for sign in line:
         depth += (sign == "{") - (sign == "}")
         if sign == "|" and depth == 0:
-            found.append("")
+            texts.append("")
         else:
-            found[-1] += sign
-    return tuple(found)
+            texts[-1] += sign
+    return tuple(texts)
 
 
 @cache
@@ -105,7 +105,7 @@ def pieces(template: str) -> tuple[str, tuple[Piece, ...]]:
 
 
 def fill(template: str, slots: Slots, rng: Random) -> str:
-    """Draw every brace of the template.
+    """Replace every brace of the template by a drawn text.
 
     >>> fill("Your {bill|statement} for {month} is here.", {"month": ("May", "June")}, Random(1))
     'Your bill for June is here.'
@@ -120,6 +120,6 @@ def fill(template: str, slots: Slots, rng: Random) -> str:
 
 
 def sentence(template: str, slots: Slots, rng: Random) -> str:
-    """Fill the template and set a capital at its start."""
+    """Fill the template and capitalise its first letter."""
     text = fill(template, slots, rng)
     return text[:1].upper() + text[1:]

@@ -1,10 +1,10 @@
-"""Draw an inbox: first the label of a message, then each of its parts given the label.
+"""Draws an inbox: first the label of a message, then each of its parts given the label.
 
     y ~ P(y),   x_1 ~ P(x_1 | y),   x_2 ~ P(x_2 | y), ...
 
-with x the language, the topic or campaign, the sender, the words, the form, the charset, the encoding and the route.
-The tables are in `phrases`, `people` and `route`. Because the model is known, so is the best any filter can do; and
-because some letters are drawn from tables the two labels all but share, that best is not perfect.
+where x is the language, the topic or campaign, the sender, the words, the form, the charset, the encoding and the
+route. The tables are in `phrases` and `people`. The model is known, and so is the best that any filter can do. That
+best is not perfect, because some letters are drawn from tables that the two labels almost share.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,29 @@ from datetime import UTC, datetime, timedelta, timezone
 from math import log
 from random import Random
 
-from .compose import Letter, compose
-from .disguise import innocent_words, masked, salad
-from .draft import Draft, draft, paragraphs
-from .form import Plan, bodies, files
-from .grammar import between, fill, odds, pick, sentence
-from .people import FIRMS, HOME, LISTS, Person, acquaintances, person, stranger
-from .phrases import ENGLISH_HAM, HAM, LANGUAGE
-from .phrases.ambiguous import SENTENCE, SHORT, SUBJECT
-from .route import ENTRY, MAILER, entry, fixed_address, message_id, received
-from .threads import Threads, answer
-from .topic import COMMON, Topic
-from .waves import Campaigns
+from priory.demo.campaigns import Campaigns, disguise_draft, innocent_words, salad
+from priory.demo.draft import Draft, Plan, bodies, draft, files, paragraphs
+from priory.demo.grammar import between, fill, odds, pick, sentence
+from priory.demo.letter import Letter, compose
+from priory.demo.people import (
+    ENTRY,
+    FIRMS,
+    HOME,
+    LISTS,
+    MAILER,
+    Person,
+    acquaintances,
+    entry,
+    fixed_address,
+    message_id,
+    person,
+    received_lines,
+    stranger,
+)
+from priory.demo.phrases import ENGLISH_HAM, HAM, LANGUAGE
+from priory.demo.phrases.ambiguous import SENTENCE, SHORT, SUBJECT
+from priory.demo.threads import Threads, answer
+from priory.demo.topic import COMMON, Topic
 
 START = datetime(2025, 1, 6, 6, tzinfo=UTC)
 MEAN_GAP_SECONDS = 90.0
@@ -44,7 +55,7 @@ class Drawn:
 
 
 class Inbox:
-    """One reader's inbox while it fills: who the reader knows, which threads and campaigns run, what time it is."""
+    """One reader's inbox while it fills: the reader's acquaintances, the threads and campaigns, and the time."""
 
     def __init__(self, rng: Random) -> None:
         """Draw the reader and the reader's acquaintances."""
@@ -74,14 +85,14 @@ class Inbox:
         return self.ham(language) if label == "ham" else self.spam(language)
 
     def short(self, label: str) -> Plan:
-        """Draw a letter of a stranger that says little: the two labels write it almost alike."""
+        """Draw a short letter from a stranger, which is almost the same for both labels."""
         rng, sender = self.rng, stranger("english", self.rng)
         lines = [sentence(SENTENCE[label].draw(rng), COMMON, rng) for _ in range(between(1, 3, rng))]
         words = Draft(fill(SUBJECT[label].draw(rng), COMMON, rng), tuple(paragraphs(lines, rng)), sender.first_name)
         return Plan("ham", "english", SHORT, sender, words)
 
     def ham(self, language: str) -> Plan:
-        """Draw a letter on one of the topics of ham, perhaps an answer to an earlier one."""
+        """Draw a letter on a ham topic, perhaps an answer to an earlier letter."""
         topic = HAM[language].draw(self.rng)
         sender = self.sender(topic, language)
         earlier = self.threads.draw(topic, sender, self.rng)
@@ -92,18 +103,18 @@ class Inbox:
         return answer(plan, earlier) if earlier else plan
 
     def spam(self, language: str) -> Plan:
-        """Draw the next message of one of the waves that run."""
+        """Draw the next message of a running wave."""
         wave = self.campaigns.draw(language, self.now, self.rng)
         sender = wave.sender(self.rng)
         signature = pick((sender.name, wave.brand), self.rng) if wave.topic.is_signed else ""
         words = draft(wave.topic, self.values(wave.brand, wave.site, "spam"), signature, self.rng)
-        words = masked(words, wave.trick, self.rng)
+        words = disguise_draft(words, wave.trick, self.rng)
         if self.rng.random() < wave.salad_share:
             words = replace(words, tail=salad(BORROWED, self.rng))
         return Plan(wave.manner, language, wave.topic, sender, words)
 
     def sender(self, topic: Topic, language: str) -> Person:
-        """Draw who writes on a topic of ham."""
+        """Draw the sender of a letter on a ham topic."""
         rng = self.rng
         if topic.circle in FIRMS:
             name, domain = pick(FIRMS[topic.circle], rng)
@@ -116,18 +127,18 @@ class Inbox:
         return pick(self.acquaintances[topic.circle], rng)
 
     def values(self, brand: str, site: str, label: str) -> dict[str, str]:
-        """Fill the slots that depend on sender and reader."""
+        """Return the slots that depend on sender and reader."""
         path = f"{pick(('a', 'go', 'view', 'news', 'account', 'o'), self.rng)}/{int(self.rng.random() * 0xFFFFFF):x}"
         url = f"{SCHEME[label].draw(self.rng)}://{pick(('www.', ''), self.rng)}{site}/{path}"
         return {"me": self.reader.first_name, "brand": brand, "site": site, "url": url}
 
     def headers(self, topic: Topic, sender: Person) -> tuple[tuple[str, str], ...]:
-        """Write the header fields a topic adds."""
+        """Return the header fields that a topic adds."""
         slots = {**COMMON, "site": (sender.domain,)}
         return tuple((name, fill(value, slots, self.rng)) for name, value in topic.headers)
 
     def letter(self, plan: Plan) -> Letter:
-        """Give the planned message its form, route and identifier."""
+        """Draw the form, route and identifier of the planned message."""
         rng, sender = self.rng, plan.sender
         identifier = message_id(sender.host, self.serial, self.now)
         hop = entry(sender.host, ENTRY[plan.manner].draw(rng), rng)
@@ -138,7 +149,7 @@ class Inbox:
             sender=(sender.name, sender.address),
             recipient=self.recipient(plan),
             subject=plan.words.subject,
-            trace=received(hop, f"[{fixed_address(sender.address)}]", self.reader.address, self.serial, self.now),
+            trace=received_lines(hop, f"[{fixed_address(sender.address)}]", self.reader.address, self.serial, self.now),
             bodies=bodies(plan, identifier, self.now, rng),
             attachments=files(plan, rng),
             headers=plan.headers + ((("X-Mailer", mailer),) if mailer else ()),
@@ -147,7 +158,7 @@ class Inbox:
         )
 
     def recipient(self, plan: Plan) -> tuple[str, str]:
-        """Give the name and address in To."""
+        """Draw the name and address in To."""
         if plan.topic.circle == "list":
             return "", f"dev@{LISTS[0]}"
         named = self.rng.random() < NAMED_SHARE[plan.manner]
@@ -155,9 +166,9 @@ class Inbox:
 
 
 def draw(n: int, seed: int = 0, spam_share: float = 0.5) -> Iterator[Drawn]:
-    """Draw the first n messages of the inbox the seed stands for, in order of time, one by one as asked for.
+    """Draw the first n messages of the inbox of this seed, lazily and in order of time.
 
-    The same seed draws the same bytes; a longer inbox starts with the shorter one.
+    The same seed draws the same bytes. A longer inbox starts with the shorter one.
 
     >>> from email import message_from_bytes
     >>> for drawn in draw(3, seed=11):
@@ -168,11 +179,11 @@ def draw(n: int, seed: int = 0, spam_share: float = 0.5) -> Iterator[Drawn]:
     """
     if n < 0 or not 0.0 <= spam_share <= 1.0:
         raise ValueError(f"cannot draw {n} messages with spam share {spam_share}: use n >= 0 and a share from 0 to 1")
-    return drawing(n, Random(seed), spam_share)  # noqa: S311 a seeded inbox, not a secret
+    return _draw(n, Random(seed), spam_share)  # noqa: S311 a seeded inbox, not a secret
 
 
-def drawing(n: int, rng: Random, spam_share: float) -> Iterator[Drawn]:
-    """Draw the messages with this source of chance."""
+def _draw(n: int, rng: Random, spam_share: float) -> Iterator[Drawn]:
+    """Draw the messages with this random generator."""
     inbox = Inbox(rng)
     for _ in range(n):
         label = "spam" if rng.random() < spam_share else "ham"

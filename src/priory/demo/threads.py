@@ -1,4 +1,4 @@
-"""Conversations: letters that were drawn are kept for a while, and some later ones answer them."""
+"""Conversations: drawn letters are kept for a while, and some later letters answer them."""
 
 from collections import defaultdict, deque
 from collections.abc import Mapping
@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from email.utils import format_datetime
 from random import Random
 
-from .compose import Letter
-from .draft import plain
-from .form import Plan
-from .grammar import pick
-from .people import Person
-from .topic import Topic
+from priory.demo.draft import Plan, plain_text
+from priory.demo.grammar import pick
+from priory.demo.letter import Letter
+from priory.demo.people import Person
+from priory.demo.topic import Topic
 
 REPLY_SHARE = 0.35
 KEPT_LETTERS = 12  # of each topic
@@ -43,21 +42,21 @@ class Earlier:
 
 
 class Threads:
-    """The letters of acquaintances that are still fresh."""
+    """The recent letters of acquaintances."""
 
     def __init__(self) -> None:
         """Start without letters."""
         self.fresh: dict[str, deque[Earlier]] = defaultdict(lambda: deque(maxlen=KEPT_LETTERS))
 
     def keep(self, plan: Plan, letter: Letter) -> None:
-        """Keep a letter so that somebody may answer it; an invitation is answered otherwise."""
+        """Keep a letter, so that a later one may answer it. Calendar invitations are not kept."""
         if letter.bodies[-1].subtype == "calendar":
             return
         earlier = Earlier(
             message_id=letter.message_id,
             references=tuple(dict(letter.headers).get("References", "").split()),
             subject=letter.subject,
-            text="\n".join(plain(plan.words).rstrip().split("\n")[:QUOTED_LINES]),
+            text="\n".join(plain_text(plan.words).rstrip().split("\n")[:QUOTED_LINES]),
             name=plan.sender.name,
             date=format_datetime(letter.date),
             settled=plan.words.settled,
@@ -65,13 +64,13 @@ class Threads:
         self.fresh[plan.topic.name].append(earlier)
 
     def draw(self, topic: Topic, sender: Person, rng: Random) -> Earlier | None:
-        """Draw the letter the sender answers, if any: one on the same topic that somebody else wrote."""
+        """Draw the letter that the sender answers, if any: one on the same topic by another person."""
         others = [earlier for earlier in self.fresh[topic.name] if earlier.name != sender.name]
         return pick(others, rng) if others and rng.random() < REPLY_SHARE else None
 
 
 def answer(plan: Plan, earlier: Earlier) -> Plan:
-    """Make the plan an answer: the earlier subject, its text quoted, its identifiers referred to."""
+    """Turn the plan into an answer: with the earlier subject, the quoted text and the reference headers."""
     introduction = INTRODUCTIONS[plan.language].format(date=earlier.date, name=earlier.name)
     subject = earlier.subject if earlier.subject.startswith("Re: ") else f"Re: {earlier.subject}"
     words = replace(plan.words, subject=subject, quoted=f"{introduction}\n{earlier.text}")

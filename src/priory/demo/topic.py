@@ -1,6 +1,6 @@
-"""What one kind of mail is about: the distributions its parts are drawn from, given that kind.
+"""Topics of mail: the distributions from which the parts of a message are drawn, given its topic.
 
-Every ham topic and every spam campaign is one `Topic`, in a table of `phrases`; the code that draws knows no words.
+Every ham topic and every spam campaign is one `Topic` in a table of `phrases`. The code that draws contains no words.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
-from .grammar import Categorical, entries, odds
+from priory.demo.grammar import Categorical, entries, odds
 
 GREETINGS = ("Hi {me},", "Hello {me},", "Dear {me},", "{me},", "Hi,", "Hello,", "Good {morning|afternoon|evening},", "")
 CLOSINGS = (
@@ -57,7 +57,7 @@ COMMON: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Topic:
-    """The tables one kind of mail is drawn from; templates are explained in `grammar`."""
+    """The tables from which one kind of mail is drawn. `grammar` explains templates."""
 
     name: str
     weight: float  # how often, beside the other topics of its label and language
@@ -73,18 +73,18 @@ class Topic:
     shapes: Categorical[str] = LETTER
     charsets: Categorical[str] = ENGLISH
     attachments: Categorical[str] = BARE
-    circle: str = "work"  # who sends it: a circle of acquaintances, a kind of firm, robot, list or stranger
+    circle: str = "work"  # the senders: a circle of acquaintances, a kind of firm, robot, list or stranger
     headers: tuple[tuple[str, str], ...] = ()  # header fields beyond the usual ones
     brands: tuple[str, ...] = ()  # the names a campaign trades under
     debut_hours: float = 0.0  # a campaign appears no earlier than this after the inbox's first hour
 
     @property
     def is_signed(self) -> bool:
-        """Whether a person's name stands below; closings that name the brand are signature enough."""
+        """Whether a person's name follows the closing; a closing with the brand needs no signature."""
         return any(self.closings) and not any("{brand}" in closing for closing in self.closings)
 
 
 @cache
 def vocabulary(topic: Topic) -> Mapping[str, tuple[str, ...]]:
-    """Look up all slots of the topic, the common ones included."""
+    """Return all slots of the topic, including the common ones."""
     return {**COMMON, **{name: entries(line) for name, line in topic.slots.items()}}

@@ -1,29 +1,34 @@
-"""From a message to its features: readable names, hashed to buckets.
+"""Extracts features from a message: readable names, hashed to buckets.
 
-A feature is `kind:value` (`word:offer`, `pair:limited time`, `sender:mail.example`). What is stored are bucket numbers
-only; the names come back when a message is explained, because the message is there then. The kinds are in `kinds.pyx`;
-the `Spec` switches them on and off.
+A feature is `kind:value` (`word:offer`, `pair:limited time`, `sender:mail.example`). The journal stores only bucket
+numbers. To explain a message, its features are extracted again with their names. `kinds.pyx` has the kinds; a `Spec`
+switches them on and off.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from priory.features.found import Found, Numbers
 from priory.features.kinds import KINDS, find
+from priory.features.sections import Section
 from priory.message import Message, parse
-from priory.packing import pack, unpack
+from priory.native.packing import pack, unpack
 
-__all__ = ["KINDS", "Features", "Found", "Numbers", "Spec", "extract", "packed", "unpacked"]
+if TYPE_CHECKING:
+    from array import array
 
-#: Changes whenever the same message would give other buckets: a journal of another version cannot be added to.
+__all__ = ["KINDS", "Features", "Numbers", "Occurrences", "Spec", "extract", "pack_features", "unpack_features"]
+
+#: Changes whenever the same message would give other buckets: a journal of another version cannot be extended.
 VERSION: Final = 2
-MOST_BITS: Final = 28  #: above the bucket there must be room for the kind, in 32 bits
+MOST_BITS: Final = 28  #: a bucket number and the number of its kind share 32 bits
+
+Numbers: TypeAlias = "array[int] | memoryview[int]"  #: bucket numbers or byte offsets
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Which kinds of features are drawn from a message, the user's patterns, and the number of buckets (2^bits)."""
+    """The kinds of features to extract, the user's patterns, and the number of buckets (2^bits)."""
 
     kinds: frozenset[str] = frozenset(KINDS) - {"triple"}
     patterns: Mapping[str, str] = field(default_factory=dict)
@@ -37,37 +42,47 @@ class Spec:
             raise ValueError(f"features have 2^1 to 2^{MOST_BITS} buckets, not 2^{self.bits}")
 
 
-class Features:
-    """The features of a message: distinct buckets in order, kind after kind.
+class Occurrences(NamedTuple):
+    """The occurrences of the features of one kind in one section of a message. A feature may occur many times."""
 
-    Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. They were drawn from a raw message; those that come from
-    the journal, from none.
+    section: Section
+    buckets: Numbers  #: of each occurrence
+    starts: Numbers  #: byte offsets in the section
+    ends: Numbers
+    value: Callable[[int], str]  #: returns the readable value of occurrence i
+
+
+class Features:
+    """The features of a message: distinct buckets in order, grouped by kind.
+
+    Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. `extracted_from` is the raw message and the spec, or None
+    for features that were read from the journal.
     """
 
-    __slots__ = ("buckets", "drawn_from", "offsets")
+    __slots__ = ("buckets", "extracted_from", "offsets")
 
-    def __init__(self, buckets: Numbers, offsets: Numbers, drawn_from: tuple[bytes, Spec] | None = None) -> None:
+    def __init__(self, buckets: Numbers, offsets: Numbers, extracted_from: tuple[bytes, Spec] | None = None) -> None:
         self.buckets = buckets
         self.offsets = offsets
-        self.drawn_from = drawn_from
+        self.extracted_from = extracted_from
 
     def __len__(self) -> int:
         return len(self.buckets)
 
     @property
-    def found(self) -> tuple[tuple[Found, ...], ...]:
-        """Where each feature stands and what it is called, per kind: looked for again, as only explanations ask."""
-        return self.found_of(frozenset(KINDS))
+    def occurrences(self) -> tuple[tuple[Occurrences, ...], ...]:
+        """The position and name of each feature, per kind. Extracts them again, because only explanations need them."""
+        return self.occurrences_of(frozenset(KINDS))
 
-    def found_of(self, kinds: frozenset[str]) -> tuple[tuple[Found, ...], ...]:
-        """The same, with nothing for all other kinds."""
-        if self.drawn_from is None:
+    def occurrences_of(self, kinds: frozenset[str]) -> tuple[tuple[Occurrences, ...], ...]:
+        """Return the occurrences of these kinds; the other kinds are empty."""
+        if self.extracted_from is None:
             return ()
-        raw, spec = self.drawn_from
-        several: list[list[Found]] = [[] for _ in KINDS]
-        for kind, found in find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found():
-            several[kind].append(Found(*found))
-        return tuple(tuple(each) for each in several)
+        raw, spec = self.extracted_from
+        by_kind: list[list[Occurrences]] = [[] for _ in KINDS]
+        for kind, occurrences in find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found():
+            by_kind[kind].append(Occurrences(*occurrences))
+        return tuple(tuple(occurrences) for occurrences in by_kind)
 
 
 def extract(message: Message, spec: Spec) -> Features:
@@ -82,11 +97,11 @@ def extract(message: Message, spec: Spec) -> Features:
     return Features(*keys.distinct(len(KINDS)), (message.raw, spec))
 
 
-def packed(features: Features, bits: int) -> bytes:
+def pack_features(features: Features, bits: int) -> bytes:
     """Return the features as the journal stores them."""
     return pack(features.buckets, features.offsets, bits)
 
 
-def unpacked(blob: bytes, bits: int) -> Features:
-    """Return the features that `packed` wrote; bytes that cannot be that raise ValueError."""
+def unpack_features(blob: bytes, bits: int) -> Features:
+    """Return the features that `pack_features` wrote. Raise ValueError for damaged bytes."""
     return Features(*unpack(blob, len(KINDS), bits))

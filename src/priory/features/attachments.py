@@ -1,32 +1,57 @@
-"""What a message carries: types, endings, sizes and digests of its attachments."""
+"""Features of attachments: their types, extensions, sizes and digests.
+
+Such features do not occur in the message as text, so an explanation shows them in a section of their own, one line
+each. `LineSection` builds such a section; facts about the message use it, too.
+"""
 
 from collections.abc import Iterator
 
 from priory.features.hashing import Keys
-from priory.features.listing import Listing
-from priory.features.sections import Sections
+from priory.features.sections import Section, Sections
 from priory.message import Attachment
 
 _MOST = 30
 
 
+class LineSection:
+    """A section built from lines, each with the values of the features it stands for."""
+
+    def __init__(self, name: str, keys: Keys) -> None:
+        self._name = name
+        self._keys = keys
+        self._lines: dict[bytes, tuple[int, int]] = {}
+        self._end = 0
+
+    def add(self, line: bytes, value: bytes) -> None:
+        """Add a feature; features with the same line share it."""
+        if line not in self._lines:
+            self._lines[line] = (self._end, self._end + len(line))
+            self._end += len(line) + 1
+        self._keys.value(value, *self._lines[line])
+
+    def close(self) -> None:
+        """Finish the section after the last feature."""
+        shown = b"\n".join(self._lines)
+        self._keys.close(Section(self._name, shown, shown))
+
+
 def attachments(sections: Sections, keys: Keys) -> None:
-    """Find what describes each attachment.
+    """Add the features of each attachment.
 
     >>> from priory.features import Spec, extract
     >>> from priory.message import parse
     >>> message = parse(b'Content-Type: application/zip; name="bill.pdf.exe"\\n\\nPK')
-    >>> found, = extract(message, Spec(kinds=frozenset({"attachment"}))).found[8]
-    >>> [found.value(i) for i in range(len(found.buckets))][:3]
+    >>> occurrences, = extract(message, Spec(kinds=frozenset({"attachment"}))).occurrences[8]
+    >>> [occurrences.value(i) for i in range(len(occurrences.buckets))][:3]
     ['application/zip', 'ends in .exe', 'ends in .pdf.exe']
     """
-    listing = Listing("attachments", keys)
+    lines = LineSection("attachments", keys)
     for attachment in sections.message.attachments[:_MOST]:
         line = _one_line(f"{attachment.filename or 'no name'} ({attachment.content_type})")
         for value in _values(attachment):
-            listing.add(line, _one_line(value))
+            lines.add(line, _one_line(value))
     if keys.located:
-        listing.close()
+        lines.close()
 
 
 def _values(attachment: Attachment) -> Iterator[str]:
@@ -41,5 +66,5 @@ def _values(attachment: Attachment) -> Iterator[str]:
 
 
 def _one_line(text: str) -> bytes:
-    """A file's name may hold line ends."""
+    """Encode a text with its line ends replaced: a file's name may contain some."""
     return text.replace("\n", " ").encode("utf-8", "replace")

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Text in the form in which features are drawn from it: white space squeezed, letters in lower case. Texts are UTF-8.
+"""Normalises text before features are extracted: collapses white space and folds case. All text is UTF-8.
 
-Most of it is ASCII and is read eight bytes at a time.
+Most text is ASCII and is read eight bytes at a time.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -24,12 +24,11 @@ cdef extern from *:
     uint64_t first_lowest "priory_first_lowest" (uint64_t word) noexcept nogil
 
 cdef enum:
-    SIGMA = 0x3A3  # at the end of a word its lower case is another
-
+    SIGMA = 0x3A3  # has another lower case at the end of a word
 
 
 cdef inline uint64_t eight(const uint8_t* text) noexcept nogil:
-    """Eight bytes as a number, the first one lowest."""
+    """Return eight bytes as a little-endian number."""
     cdef uint64_t word
     memcpy(&word, text, 8)
     return first_lowest(word)
@@ -41,9 +40,7 @@ cdef inline void put_eight(uint8_t* text, uint64_t word) noexcept nogil:
 
 
 def squeeze(bytes text, Py_ssize_t most):
-    """Return the text with every run of white space as one character: a new line if it has one, else a space.
-
-    Ends when there are `most` bytes.
+    """Replace every run of white space by a newline if it contains one, else by a space; return at most `most` bytes.
 
     >>> squeeze(b"now  or \\n never", 12)
     b'now or\\nnever'
@@ -56,7 +53,7 @@ def squeeze(bytes text, Py_ssize_t most):
     while i < length:
         if i + 8 <= length and n + 8 <= room:
             word = eight(old + i)
-            spaces = ~((word & EACH * 127) + EACH * (127 - 32) | word) & EACH * 128  # what is not above 32
+            spaces = ~((word & EACH * 127) + EACH * (127 - 32) | word) & EACH * 128  # bytes up to 32
             if not spaces & (spaces << 8 | after_space):
                 put_eight(out + n, _with_spaces(word, spaces))
                 i += 8
@@ -76,7 +73,7 @@ def squeeze(bytes text, Py_ssize_t most):
 
 
 cdef inline uint64_t _with_spaces(uint64_t word, uint64_t spaces) noexcept nogil:
-    """Eight bytes, with a space for each that is marked and is no new line."""
+    """Replace each marked byte that is not a newline by a space."""
     cdef uint64_t others = word ^ EACH * 10
     others = ((others & EACH * 127) + EACH * 127 | others) & spaces
     cdef uint64_t whole = (others >> 7) * 255
@@ -84,7 +81,7 @@ cdef inline uint64_t _with_spaces(uint64_t word, uint64_t spaces) noexcept nogil
 
 
 cdef bytes folded(bytes text):
-    """The text in lower case; None if a character needs more thought: one that gets out of step, or a sigma."""
+    """Return the text in lower case; None if it has a sigma or a character whose lower case has another length."""
     cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i = 0, size
     cdef bytes lower = PyBytes_FromStringAndSize(NULL, length)
@@ -110,7 +107,7 @@ cdef bytes folded(bytes text):
 
 
 cdef inline Py_ssize_t _fold_beyond_ascii(const uint8_t* old, uint8_t* new) noexcept:
-    """Write the lower case of a character and return its size; 0 if its lower case has another."""
+    """Write the lower case of a character and return its size; 0 if the lower case has another size."""
     cdef uint32_t c, small
     if old[0] < 0xE0:
         c = (old[0] & 0x1F) << 6 | old[1] & 0x3F

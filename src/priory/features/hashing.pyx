@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""From text to bucket numbers: the words, tags and n-grams of a message, hashed while it is scanned.
+"""Hashes the words, tags and n-grams of a message to bucket numbers while scanning it.
 
-All that is done once per byte of a message is here. Nothing allocates Python objects inside a loop. Texts are UTF-8.
+All work per byte of a message happens here. No loop allocates Python objects. All text is UTF-8.
 """
 
 from cpython.array cimport array, clone
@@ -15,7 +15,7 @@ cdef enum:
     LETTER = 1
     JOINER = 2
     UNSEGMENTED = 3
-    BEYOND = 4  # ASCII: the whole character has to be looked at
+    BEYOND = 4  # not ASCII: the class depends on the whole character
     LONGEST_WORD = 40
     MOST_LABELS = 6
 
@@ -36,7 +36,7 @@ for _byte in bytearray(b"'.@-_"):
 
 
 cdef inline uint64_t mixed(uint64_t h) noexcept nogil:
-    """Every bit of the answer depends on every bit of `h` (the finaliser of splitmix64)."""
+    """Mix a hash so that every bit depends on every bit of `h` (the finaliser of splitmix64)."""
     h = (h ^ (h >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     h = (h ^ (h >> 27)) * <uint64_t> 0x94D049BB133111EB
     return h ^ (h >> 31)
@@ -50,12 +50,12 @@ cdef inline uint64_t fnv(uint64_t h, const uint8_t* text, Py_ssize_t length) noe
 
 
 def kind_seed(bytes name):
-    """Return the seed that keeps the buckets of one kind apart from those of the others."""
+    """Return the seed that separates the buckets of one kind from those of the others."""
     return mixed(fnv(FNV_OFFSET, <const uint8_t*> PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name)))
 
 
 cdef inline int symbol(const uint8_t* text, Py_ssize_t i, Py_ssize_t length, int* size) noexcept nogil:
-    """Class of the character beyond ASCII at `i`, and its size; broken UTF-8 cannot occur (Python encoded the text)."""
+    """Return the class of the non-ASCII character at `i` and set its size. Python encoded the text: it is valid UTF-8."""
     cdef uint32_t c = text[i]
     if c < 0xE0:
         size[0] = 2
@@ -79,7 +79,7 @@ cdef inline int symbol(const uint8_t* text, Py_ssize_t i, Py_ssize_t length, int
 
 
 cdef inline int script(uint32_t c) noexcept nogil:
-    """Separator, letter, or a character of a script (or an emoji) that is written without spaces between words."""
+    """Return SEPARATOR, LETTER, or UNSEGMENTED for emoji and scripts without spaces between words."""
     if c < 0xC0 or 0x2000 <= c <= 0x206F or 0x3000 <= c <= 0x3004 or 0x3008 <= c <= 0x303F:
         return SEPARATOR
     if 0xFF00 <= c <= 0xFF0F or 0xFF1A <= c <= 0xFF20 or c == 0xFFFD:
@@ -92,12 +92,12 @@ cdef inline int script(uint32_t c) noexcept nogil:
 
 
 cdef class Tokens:
-    """The words of a text: hash, span and line of each.
+    """The words of a text, each with its hash, span and line.
 
-    A word is a run of letters, digits and `$`, joined by single `'.@-_` inside it, 2 to 40 bytes long. Scripts
-    without spaces between words (Chinese, Japanese, Thai …) give overlapping pairs of characters instead. In tagged
-    text, which is headers, each line that begins with a letter begins with a name: a token of its own, and part of the
-    hash of every word up to the next.
+    A word is a run of letters, digits and `$`, joined by single `'.@-_` inside it, 2 to 40 bytes long. Scripts without
+    spaces between words (Chinese, Japanese, Thai …) give overlapping pairs of characters instead. In tagged text (the
+    headers) each line that does not begin with white space begins with a name. The name is a token itself and part of
+    the hash of every word up to the next name.
     """
 
     def __cinit__(self, bytes folded, bint tagged):
@@ -114,7 +114,7 @@ cdef class Tokens:
         PyMem_Free(self.token)
 
     def spans(self):
-        """Return where each token begins and ends."""
+        """Return the start and end of each token."""
         return [(self.token[i].start, self.token[i].end) for i in range(self.found)]
 
     cdef void _put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end, int line) noexcept nogil:
@@ -195,10 +195,9 @@ cdef class Tokens:
 
 
 cdef class Keys:
-    """The features found so far: bucket numbers with their kinds above them and, if wanted, places and names.
+    """The features found so far: keys with the kind in the high bits and the bucket below, optionally with positions.
 
-    Kinds come in order, `begin` after `begin`. Who wants places and names says after each stretch of features of which
-    section they are (`close`).
+    Kinds come in order: call `begin` for each. With `located`, call `close` after the features of each section.
     """
 
     def __cinit__(self, int bits, bint located=False):
@@ -218,7 +217,7 @@ cdef class Keys:
         PyMem_Free(self.ends)
 
     cdef int reserve(self, Py_ssize_t n) except -1:
-        """Make room for so many more."""
+        """Make room for `n` more keys."""
         cdef Py_ssize_t wanted = self.n + n
         if wanted <= self.room:
             return 0
@@ -231,9 +230,9 @@ cdef class Keys:
         return 0
 
     cpdef int begin(self, uint32_t kind, uint64_t seed) except -1:
-        """Begin with the features of a kind."""
+        """Start the features of a kind."""
         if kind >= MOST_KINDS:
-            raise ValueError(f"no kind {kind}: there are up to {MOST_KINDS}")
+            raise ValueError(f"there is no kind {kind}: kinds are numbered below {MOST_KINDS}")
         self.kind = kind << self.bits
         self.seed = seed
         return 0
@@ -246,11 +245,11 @@ cdef class Keys:
         return 0
 
     cpdef int value(self, bytes value, Py_ssize_t start=0, Py_ssize_t end=0) except -1:
-        """Add a feature by its value, for kinds whose values are made, not cut out."""
+        """Add a feature by its value, for kinds whose values are not part of the text."""
         return self.put_value(<const uint8_t*> PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value), start, end)
 
     cpdef int domains(self, bytes host, Py_ssize_t start, Py_ssize_t end) except -1:
-        """Add a host's name and the names above it, up to six labels, without the last label alone."""
+        """Add a host name and its parent domains of two to six labels; a host of one label is added itself."""
         cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(host)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(host), i, at = 0
         cdef int labels = 1
@@ -271,7 +270,7 @@ cdef class Keys:
     cpdef int runs(self, Tokens tokens, int n) except -1:
         """Add the runs of `n` consecutive words of one line."""
         if n < 1:
-            raise ValueError(f"no runs of {n} words")
+            raise ValueError(f"runs need at least one word, not {n}")
         cdef Py_ssize_t i, most = max(tokens.found - n + 1, 0)
         cdef const Token* token = tokens.token
         cdef int j
@@ -290,7 +289,7 @@ cdef class Keys:
     cpdef int grams(self, bytes text, Py_ssize_t most, int length, int every) except -1:
         """Add the byte n-grams (n ≤ 8) of the first `most` bytes; one in `every`, a power of two, chosen by its hash."""
         if not 1 <= length <= 8 or every < 1 or every & (every - 1):
-            raise ValueError(f"no n-grams of {length} bytes, one in {every}")
+            raise ValueError(f"n-grams have 1 to 8 bytes and one in a power of two is kept, not {length}, one in {every}")
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t end = min(PyBytes_GET_SIZE(text), most), i
         cdef uint64_t window = 0, h, seed = self.seed
@@ -309,7 +308,7 @@ cdef class Keys:
                     h = mixed(window ^ seed)
                     if not h & left_out:
                         self.put(h, i - length + 1, i + 1)
-            else:  # the same without places: n-grams are most of the features of a message
+            else:  # the same without positions: n-grams are most of the features of a message
                 keys, n = self.keys, self.n
                 for i in range(length - 1, end):
                     window = ((window << 8) | data[i]) & mask
@@ -320,9 +319,9 @@ cdef class Keys:
         return 0
 
     cpdef int tags(self, bytes skeleton, Py_ssize_t most) except -1:
-        """Add the tags of a skeleton (`<p><b class=x>`), then each two in a row.
+        """Add the tags of a skeleton (`<p><b class=x>`), then each pair of adjacent tags.
 
-        A pair is known by the two names alone, a single tag by all that stands in it.
+        A single tag is hashed with its attributes, a pair by the two names alone.
         """
         cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(skeleton)
         cdef Py_ssize_t length = min(PyBytes_GET_SIZE(skeleton), most), i = 0, end, name, n = 0, j
@@ -358,9 +357,9 @@ cdef class Keys:
         return 0
 
     def close(self, section, name=None):
-        """Say that what was added since the last call stands in this section.
+        """Assign the features that were added since the last call to a section.
 
-        `name` gives what stands between two places its name; without it, names are the values that were added.
+        `name` returns the name of the feature between two positions; without it, names are the values that were added.
         """
         cdef Py_ssize_t n = self.n - self.closed
         cdef array buckets = _filled(BUCKETS, n, self.keys + self.closed)
@@ -375,11 +374,11 @@ cdef class Keys:
         self.closed = self.n
 
     def found(self):
-        """Return what was closed: the kind, and (section, buckets, starts, ends, value), of each stretch."""
+        """Return each closed stretch as its kind and (section, buckets, starts, ends, value)."""
         return self._found
 
     def distinct(self, Py_ssize_t kinds):
-        """Return the buckets of each kind sorted and once each, all in one sort, and where each kind begins."""
+        """Return the distinct buckets of each kind, sorted, and the offset at which each kind begins."""
         cdef Py_ssize_t i, found = 0
         cdef int64_t[MOST_KINDS + 1] begins
         cdef uint32_t mask = (<uint32_t> 1 << self.bits) - 1, last = 0xFFFFFFFF, each, bits = self.bits
@@ -403,7 +402,7 @@ cdef class Keys:
 
 
 cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bits) noexcept:
-    """Sort by digits of nine bits, the lowest first, without a branch that could go wrong: 2/3 of numpy's time."""
+    """Radix sort by digits of nine bits, lowest first. It has no unpredictable branch and takes 2/3 of numpy's time."""
     cdef uint32_t[4][512] places
     cdef uint32_t begin, count
     cdef Py_ssize_t i
@@ -427,7 +426,7 @@ cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bit
 
 
 cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int shift, uint32_t* places) noexcept:
-    """Put keys to the places of nine of their bits; keys that have the same stay in their order."""
+    """Do one stable pass of the radix sort: move each key to the place of its digit."""
     cdef uint32_t at, key
     cdef Py_ssize_t i
     for i in range(n):
@@ -438,19 +437,19 @@ cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int 
 
 
 cdef array _filled(array like, Py_ssize_t n, const void* values):
-    """Return an array of so many numbers."""
+    """Return an array of the first `n` values."""
     cdef array filled = clone(like, n, False)
     memcpy(filled.data.as_chars, values, n * filled.ob_descr.itemsize)
     return filled
 
 
 def _cut_out(name, starts, ends):
-    """The names of occurrences by their number."""
+    """Return a function that names occurrence i."""
     return lambda i: name(starts[i], ends[i])
 
 
 cdef void* _grown(void* room, Py_ssize_t n) except NULL:
-    """Room for `n` numbers of four bytes, with what was in it."""
+    """Grow a buffer to `n` numbers of four bytes."""
     cdef void* more = PyMem_Realloc(room, n * 4)
     if more == NULL:
         raise MemoryError

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""The kinds of features, each with what it finds in the sections of a message.
+"""The kinds of features and how each is extracted from the sections of a message.
 
-A kind puts what it finds into `Keys`. Where places and names are wanted (`keys.located`), it also says in which section
-they are and how they are named.
+A kind adds its features to `Keys`. If positions and names are wanted (`keys.located`), it also passes the section in
+which they occur and a function that names them.
 """
 
 import re
@@ -13,12 +13,11 @@ from libc.stdint cimport uint8_t
 from priory.features.hashing cimport Keys
 from priory.features.sections cimport Section, Sections
 from priory.message.fields cimport Field, Fields, is_named
-from priory.message.reading cimport Message, Text
+from priory.message.parser cimport Message, Text
 
-from priory.features.attachments import attachments
+from priory.features.attachments import LineSection, attachments
 from priory.features.hashing import kind_seed
-from priory.features.listing import Listing
-from priory.features.naming import gram_named, header_words_named, tags_named, words_named
+from priory.features.names import gram_namer, header_words_namer, tags_namer, words_namer
 from priory.features.patterns import pattern_matches
 from priory.features.sections import MOST_SOURCE
 
@@ -71,18 +70,18 @@ def find(Message message, kinds, patterns, int bits, bint located=False):
     return keys
 
 
-# Words of the visible text, and two or three of them in a row. The addresses it links to are text, too, which spammers
-# cannot leave out.
+# Words of the visible text, single or two or three in a row. The addresses of links are read as text, too: spammers
+# cannot leave them out.
 
 
 cdef int _words(Sections sections, Keys keys, int n) except -1:
     keys.runs(sections.text_tokens, n)
     if keys.located:
-        keys.close(sections.text, words_named(sections.text, sections.text_tokens, n))
+        keys.close(sections.text, words_namer(sections.text, sections.text_tokens, n))
     if sections.message.targets:
         keys.runs(sections.link_tokens, n)
         if keys.located:
-            keys.close(sections.links, words_named(sections.links, sections.link_tokens, n))
+            keys.close(sections.links, words_namer(sections.links, sections.link_tokens, n))
     return 0
 
 
@@ -95,36 +94,36 @@ cdef int _header_words(Sections sections, Keys keys) except -1:
     for n in range(1, 3):
         keys.runs(sections.header_tokens, n)
         if keys.located:
-            keys.close(sections.headers, header_words_named(sections.headers, sections.header_tokens, n))
+            keys.close(sections.headers, header_words_namer(sections.headers, sections.header_tokens, n))
     return 0
 
 
-# Byte n-grams: six bytes in a row, wherever they stand. They need no idea of words, so they see through obfuscation and
-# work for scripts that write no spaces. Half of them, chosen by their hash, carry the same information as all
+# Byte n-grams: six bytes in a row at any position. They do not depend on words, so they see through obfuscation and
+# work for scripts without spaces. Half of them, chosen by hash, carry the same information as all
 # (docs/decisions/features.md); so do those of the first 3,000 bytes, headers first (docs/decisions/accuracy.md).
 
 
 cdef int _grams(Section section, Py_ssize_t most, Keys keys) except -1:
     keys.grams(section.shown, most, _GRAM_LENGTH, _ONE_GRAM_IN)
     if keys.located:
-        keys.close(section, gram_named(section))
+        keys.close(section, gram_namer(section))
     return 0
 
 
 cdef int _source_grams(Sections sections, Keys keys) except -1:
-    """Of the text with its markup: the headers come first, this has the room that they leave."""
+    """Add the n-grams of the text with its markup, up to the room that the headers leave."""
     cdef Py_ssize_t room = _MOST_SOURCE - len(sections.headers.shown)
     return _grams(sections.source, room, keys) if room > 0 else 0
 
 
 cdef int _header_grams(Sections sections, Keys keys) except -1:
-    """Of the headers, those of the parts included: how a mail was made and which way it came."""
+    """Add the n-grams of the headers, including those of parts: how the mail was made and which way it came."""
     _grams(sections.headers, _MOST_SOURCE, keys)
     return _grams(sections.part_headers, _MOST_PART_HEADERS, keys) if sections.message.inner else 0
 
 
-# The skeleton of the HTML: tags with the beginning of their attributes, and which tag follows which. Programs that send
-# spam in bulk write their markup as distinctly as people write their names.
+# The skeleton of the HTML: tags with the start of their attributes, and pairs of adjacent tags. Programs that send spam
+# in bulk write distinctive markup.
 
 
 cdef int _markup(Sections sections, Keys keys) except -1:
@@ -133,11 +132,11 @@ cdef int _markup(Sections sections, Keys keys) except -1:
         skeleton = sections.markup
         keys.tags(skeleton.folded, _MOST_MARKUP)
         if keys.located:
-            keys.close(skeleton, tags_named(skeleton))
+            keys.close(skeleton, tags_namer(skeleton))
     return 0
 
 
-# The domain the sender claims, and the domains above it.
+# The domain of the From header, and its parent domains.
 
 
 cdef int _sender(Sections sections, Keys keys) except -1:
@@ -148,7 +147,7 @@ cdef int _sender(Sections sections, Keys keys) except -1:
     return 0
 
 
-# Facts about a message that no single word of it shows: what is missing, what does not fit, what is broken.
+# Facts about a message that no single word shows: missing headers, contradictions, defects.
 
 cdef list _EXPECTED = [
     (name, b"no " + name) for name in (b"from", b"to", b"subject", b"date", b"message-id", b"received")
@@ -166,10 +165,10 @@ cdef int _facts(Message message, Keys keys) except -1:
         for line in lines:
             keys.value(line)
         return 0
-    listing = Listing("facts", keys)
+    section = LineSection("facts", keys)
     for line in lines:
-        listing.add(line, line)
-    listing.close()
+        section.add(line, line)
+    section.close()
     return 0
 
 
@@ -222,7 +221,7 @@ _NAME = re.compile(r"[\w.-]*")
 
 
 cdef bytes _address_domain(const Field* field):
-    """What follows the first @ that is followed by a name, in lower case; None if there is none."""
+    """Return the name after the first @ that has one, in lower case; None without one."""
     cdef Py_ssize_t i = 0, end
     cdef bytes name
     if field == NULL:
@@ -236,7 +235,7 @@ cdef bytes _address_domain(const Field* field):
             ):
                 end += 1
             name = PyBytes_FromStringAndSize(<const char*> field.value + i + 1, end - i - 1)
-            if not name.isascii():  # not all that is beyond ASCII is a letter
+            if not name.isascii():  # \w decides which non-ASCII characters are letters
                 name = _NAME.match(name.decode("utf-8", "replace"))[0].encode()
             if name:
                 return _lower(name)
@@ -245,7 +244,7 @@ cdef bytes _address_domain(const Field* field):
 
 
 cdef bytes _zone(const Field* date):
-    """The first sign with four digits in a date; None if there is none."""
+    """Return the time zone of a date, the first sign with four digits; None without one."""
     cdef Py_ssize_t i, length = 0 if date == NULL else date.value_length
     for i in range(length - 4):
         if (date.value[i] == 43 or date.value[i] == 45) and (
@@ -286,8 +285,8 @@ cdef bytes _line(str text):
     return text.replace("\n", " ").encode("utf-8", "replace")
 
 
-# Where a message leads: hosts of its links, the domains above them, schemes, file endings, and links that show one host
-# and go to another.
+# Features of links: hosts and their parent domains, schemes, file extensions, and links whose text shows one host while
+# the target is another.
 
 _SHOWN_HOST = re.compile(r"(?:https?://)?((?:[\w-]{1,63}\.){1,6}[a-z]{2,20})(?:[/:?#].*)?", re.IGNORECASE)
 
@@ -322,7 +321,7 @@ cdef inline bint _is_digit(uint8_t c) noexcept:
 
 
 cdef int _describe_link(bytes target, bytes shown, Keys keys, Py_ssize_t start, Py_ssize_t end) except -1:
-    """The parts of `scheme://user@host:port/path.ending`, of which most may be missing."""
+    """Add the parts of `scheme://user@host:port/path.ending`; most of them are optional."""
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(target)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(target), i = 0, at, dot = -1
     if length and _is_letter(text[0]):
@@ -383,7 +382,7 @@ cdef bint _is_ending(bytes text):
 
 
 cdef bint _may_show_host(bytes shown):
-    """Most texts of links are words, and can be told from hosts by their first: a dot follows it."""
+    """Tell quickly whether the text of a link may be a host: its first word is followed by a dot or a colon."""
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(shown)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(shown), i = 0
     while i < length and text[i] <= 32:

@@ -1,8 +1,8 @@
-"""The user's own regular expressions, each a feature by its name.
+"""The user's own regular expressions; each that matches is a feature.
 
-They run on RE2, whose time is linear in the text whatever the expression: a bound on time that needs no clock, so the
-same message gives the same features on a slow day too. RE2 knows no look-around and no back-references; a pattern that
-needs them is refused when the configuration is read.
+They run on RE2, which takes linear time for every expression. No timeout is needed, so a message gives the same
+features on a slow machine. RE2 has no look-around and no back-references: patterns that use them are refused when the
+configuration is read.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from priory.features.sections import Sections
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be used; the text says which and why."""
+    """A pattern that RE2 refuses. The text gives its name and the reason."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(
@@ -24,12 +24,12 @@ class PatternError(ValueError):
 
 
 @lru_cache(maxsize=32)
-def _compiled(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[str, Any], ...]:
+def _compile_all(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, _compile(name, pattern)) for name, pattern in patterns)
 
 
 def _compile(name: str, pattern: str) -> Any:
-    import re2  # noqa: PLC0415 - only people with patterns pay for it
+    import re2  # noqa: PLC0415 - loaded only if there are patterns
 
     options = re2.Options()
     options.log_errors = False
@@ -40,20 +40,20 @@ def _compile(name: str, pattern: str) -> Any:
         raise PatternError(name, reason) from None
 
 
-def compiled(patterns: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
-    """Return the patterns ready to run; raise PatternError for one that is none.
+def compile_patterns(patterns: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """Compile the patterns; raise PatternError for an invalid one.
 
-    >>> compiled({"greedy": "(?=offer)"})  # doctest: +ELLIPSIS
+    >>> compile_patterns({"greedy": "(?=offer)"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     priory.features.patterns.PatternError: pattern 'greedy': invalid perl operator: (?=. Patterns are RE2 ...
     """
-    return _compiled(tuple(patterns.items()))
+    return _compile_all(tuple(patterns.items()))
 
 
 def pattern_matches(sections: Sections, keys: Keys, patterns: Mapping[str, str]) -> None:
-    """Find which patterns match the headers or the text, and where first."""
+    """Add each pattern that matches the headers or the text, at its first match."""
     for section in (sections.headers, sections.text):
-        for name, pattern in compiled(patterns):
+        for name, pattern in compile_patterns(patterns):
             match = pattern.search(section.shown)
             if match:
                 keys.value(name.encode(), *match.span())

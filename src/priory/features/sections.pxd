@@ -1,5 +1,5 @@
 from priory.features.hashing cimport Tokens
-from priory.message.reading cimport Message
+from priory.message.parser cimport Message
 
 
 cdef class Section:

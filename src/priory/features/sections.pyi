@@ -12,7 +12,7 @@ MOST_LINK: Final = 200
 MOST_LINKS: Final = 50
 
 class Section:
-    """A named stretch of text, as shown and in lower case."""
+    """A named text, as shown and in lower case."""
 
     name: str
     shown: bytes

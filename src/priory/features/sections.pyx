@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""The canonical text of a message, in sections: what features are drawn from, and what an explanation colours.
+"""The canonical text of a message, in sections: features are extracted from them, and explanations colour them.
 
-Every feature has a place in some section, so whatever the filter holds for or against a message can be pointed at.
-A section is kept as shown and folded to lower case, in UTF-8, byte for byte in step.
+Every feature has a position in some section, so an explanation can show all evidence in the message. A section has two
+UTF-8 forms, as shown and in lower case. The two have the same length, so byte positions fit both.
 """
 
 import re
@@ -14,24 +14,24 @@ from libc.string cimport memcpy
 from priory.features.folding cimport folded
 from priory.features.hashing cimport Tokens
 from priory.message.fields cimport Field, Fields
-from priory.message.reading cimport Message, Text
+from priory.message.parser cimport Message, Text
 
 from priory.features.folding import squeeze
 
-MOST_HEADER = 400  #: characters of one header: long ones are signatures and routes
+MOST_HEADER = 400  #: characters of one header: longer ones are signatures and routes
 MOST_HEADERS = 6_000
 MOST_PART_FIELDS = 40
 MOST_TEXT = 12_000
-MOST_SOURCE = 3_000  #: of which the headers take their part first
+MOST_SOURCE = 3_000  #: bytes of headers and source together, headers first
 MOST_LINK = 200
 MOST_LINKS = 50
 
-# Characters whose lower case takes more or fewer bytes; tests/features/test_sections.py looks for others.
+# Characters whose lower case has another number of bytes; tests/features/test_sections.py searches for others.
 _OUT_OF_STEP = re.compile("[İȺȾẞ\u2126\u212a\u212bⱢⱤⱭⱮⱯⱰⱾⱿꞍꞪꞫꞬꞭꞮꞰꞱꞲꟅ]")
 
 
 cdef class Section:
-    """A named stretch of text, as shown and in lower case."""
+    """A named text, as shown and in lower case."""
 
     def __init__(self, str name, bytes shown, bytes folded):
         self.name = name
@@ -53,7 +53,7 @@ def section(str name, bytes text, Py_ssize_t most):
 
 
 cdef bytes _cut(bytes data, Py_ssize_t most):
-    """Cut to `most` bytes, not inside a character."""
+    """Cut to at most `most` bytes, at the boundary of a character."""
     if len(data) <= most:
         return data
     while most and (<const uint8_t*> PyBytes_AS_STRING(data))[most] & 0xC0 == 0x80:
@@ -62,7 +62,7 @@ cdef bytes _cut(bytes data, Py_ssize_t most):
 
 
 cdef bytes _lines(list blocks, Py_ssize_t most_fields):
-    """Fields as lines `name:value`, the values cut, somewhat beyond the bytes that a section has room for."""
+    """Return fields as lines `name:value` with long values cut, until a section is full."""
     cdef Py_ssize_t room = MOST_HEADERS + 4 * MOST_HEADER + 256, most = MOST_HEADERS, n = 0, i, length, fields = 0
     cdef bytes text = PyBytes_FromStringAndSize(NULL, room)
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(text)
@@ -87,7 +87,7 @@ cdef bytes _lines(list blocks, Py_ssize_t most_fields):
 
 
 cdef inline Py_ssize_t _cut_length(const Field* field) noexcept:
-    """How many bytes of a value its first characters have."""
+    """Return the number of bytes of the first 400 characters of a value."""
     cdef Py_ssize_t i = 0, characters = 0, most = 400
     if field.value_length <= most:
         return field.value_length
@@ -103,21 +103,21 @@ cdef inline Py_ssize_t _cut_length(const Field* field) noexcept:
 
 
 cdef class Sections:
-    """The sections of one message; what no enabled kind of feature asks for is never computed."""
+    """The sections of one message, each computed on first use."""
 
     def __init__(self, Message message):
         self.message = message
 
     @property
     def headers(self):
-        """The headers in their order, with the folds of the sender."""
+        """The headers in order, with line folds unchanged."""
         if self._headers is None:
             self._headers = section("headers", _lines([self.message.own], -1), MOST_HEADERS)
         return self._headers
 
     @property
     def part_headers(self):
-        """The headers inside the body, of its parts."""
+        """The headers of the parts inside the body."""
         if self._part_headers is None:
             self._part_headers = section("part headers", _lines(self.message.inner, MOST_PART_FIELDS), MOST_HEADERS)
         return self._part_headers
@@ -132,12 +132,12 @@ cdef class Sections:
 
     @property
     def source(self):
-        """The text with its markup; where there is none, it is the visible text."""
+        """The text with its markup; without HTML, the visible text."""
         cdef Text part
         if self._source is None:
             for part in self.message.bodies:
                 if part.content_type == "text/html":
-                    source = _joined([(<Text> each).markup for each in self.message.bodies])
+                    source = _joined([(<Text> body).markup for body in self.message.bodies])
                     self._source = section("source", squeeze(source, MOST_SOURCE + 4), MOST_SOURCE)
                     return self._source
             self._source = self.text
@@ -145,7 +145,7 @@ cdef class Sections:
 
     @property
     def distinct_links(self):
-        """Targets and texts of the links, each target once, and on one line."""
+        """The targets and texts of the links; each target once and on one line."""
         if self._distinct_links is None:
             once = {target: shown for target, shown in reversed(self.message.targets)}
             lines = [(_one_line(target), shown) for target, shown in reversed(once.items())]
@@ -154,7 +154,7 @@ cdef class Sections:
 
     @property
     def links(self):
-        """The targets of the links, a line each."""
+        """The targets of the links, one per line."""
         if self._links is None:
             self._links = section("links", b"\n".join([target for target, _ in self.distinct_links]), MOST_HEADERS)
         return self._links
@@ -182,7 +182,7 @@ cdef class Sections:
 
     @property
     def header_tokens(self):
-        """The words of the headers, each with its header's name."""
+        """The words of the headers, each tagged with the name of its header."""
         if self._header_tokens is None:
             self._header_tokens = Tokens(self.headers.folded, True)
         return self._header_tokens
@@ -193,7 +193,7 @@ cdef bytes _joined(list texts):
 
 
 cdef bytes _one_line(bytes target):
-    """Words on one line of so many characters."""
+    """Return a link's target on one line, of at most MOST_LINK characters."""
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(target)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(target), i = 0
     while i < length and 32 < text[i] < 127:

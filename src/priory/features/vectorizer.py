@@ -1,4 +1,4 @@
-"""The filter's features for scikit-learn: raw messages in, a sparse matrix out."""
+"""Gives the filter's features to scikit-learn: raw messages in, a sparse matrix out."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -19,10 +19,10 @@ def columns(features: Features, bits: int) -> NDArray[np.int64]:
 
 
 class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn raw messages into rows of presence: column `kind · 2^bits + bucket` is 1 where a message has the feature.
+    """Turn raw messages into rows: column `kind · 2^bits + bucket` is 1 if the message has the feature.
 
-    The columns are those of the filter, kind after kind, so a model on them sees exactly what the filter sees. There is
-    nothing to fit.
+    The columns are the filter's features, kind after kind, so a model on them sees exactly what the filter sees.
+    Fitting does nothing.
 
     >>> mail = [b"Subject: hi\\n\\ncheap pills", b"\\n\\ncheap lunch"]
     >>> X = MailVectorizer(kinds=("word", "pair")).fit_transform(mail)
@@ -38,7 +38,7 @@ class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.bits = bits
 
     def fit(self, X: Iterable[bytes], y: Any = None) -> Self:  # noqa: ARG002, N803 - scikit-learn's names
-        """Do nothing: hashing needs no vocabulary."""
+        """Do nothing, because hashing needs no vocabulary."""
         return self
 
     def transform(self, X: Iterable[bytes]) -> Any:  # noqa: N803 - scikit-learn's name
@@ -58,7 +58,7 @@ class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return columns(extract(parse(raw), spec), self.bits)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that the input is a list of messages and that nothing need be fitted."""
+        """Tell scikit-learn that the input is a list of messages and that fitting is not needed."""
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.no_validation = True

@@ -1,5 +1,5 @@
-"""Mail on somebody else's server: watches folders over IMAP and learns from what their owner moves.
+"""Mailboxes on other servers: watches folders over IMAP and learns from the messages that their owner moves.
 
-`sightings` decides, without clock, disk or socket; `store` remembers; `session` talks to the server; `watch` has the
-three meet. Needs imapclient, the extra `imap`.
+`sightings` decides, without clock, disk or socket; `store` remembers; `session` talks to the server; `watch` connects
+the three. Needs imapclient, which the extra `imap` installs.
 """

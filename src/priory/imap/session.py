@@ -1,7 +1,7 @@
-"""One connection to a mail server: lists folders, reads messages without a trace, and moves some.
+"""A connection to an IMAP server: lists folders, reads messages without changing their flags, and moves some.
 
-Folders are opened to read only (EXAMINE), and messages are peeked at, so no flag changes. Only to move messages is the
-inbox opened to write.
+Folders are opened read-only (EXAMINE), and messages are read with BODY.PEEK, so no flag changes. A folder is opened for
+writing only to move messages.
 """
 
 import imaplib
@@ -11,58 +11,60 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from priory.imap.errors import MailboxError
-from priory.imap.folders import Folders, found
-from priory.imap.options import Account
-from priory.imap.sightings import Look, State, is_filing
-from priory.imap.trouble import TROUBLE
-from priory.reading import READ_TOGETHER, together
-from priory.verdict import printable
+from priory.filter.prepare import READ_TOGETHER, in_groups
+from priory.html.text import printable
+from priory.imap.account import Account, MailboxError
+from priory.imap.folders import Folders, find_folders
+from priory.imap.sightings import FolderListing, MailboxState, Role
 
 try:
     from imapclient import IMAPClient
     from imapclient.exceptions import LoginError
 except ImportError:
-    raise MailboxError("imapclient is missing, which IMAP needs: pip install 'priory[imap]'") from None
+    raise MailboxError("IMAP needs the package imapclient: pip install 'priory[imap]'") from None
 
-PATIENCE_S: Final = 60.0  #: with a server that is silent when it should answer
-#: Answers to a login that are not about the password (RFC 5530).
-_BUSY: Final = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "[CONTACTADMIN]")
-#: OpenSSL's codes for certificates that are good, but for another name or another address.
-_OF_ANOTHER: Final = (62, 64)
-#: Who has marked a message so has had it in hand.
-_IN_HAND: Final = frozenset((b"\\seen", b"\\answered", b"\\flagged", b"\\deleted", b"\\draft"))
+#: Errors of networks and servers, after which a later attempt may succeed.
+TEMPORARY_ERRORS: Final = (OSError, imaplib.IMAP4.error)
+TIMEOUT_S: Final = 60.0  #: for an answer of the server
+#: Response codes to a login that do not mean a wrong password (RFC 5530).
+_TEMPORARY: Final = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "[CONTACTADMIN]")
+#: OpenSSL's codes for certificates that are valid for another host name or another address.
+_NAME_MISMATCH: Final = (62, 64)
+#: A message with any of these flags was touched by a person.
+_TOUCHED: Final = frozenset((b"\\seen", b"\\answered", b"\\flagged", b"\\deleted", b"\\draft"))
 
 
-class Fetched(NamedTuple):
-    """A message as the server has it."""
+class FetchedMessage(NamedTuple):
+    """A message from the server."""
 
     uid: int
     raw: bytes
     is_untouched: bool
 
 
-class Status(NamedTuple):
-    """What changes about a folder if anything in it does."""
+class FolderStatus(NamedTuple):
+    """The numbers by which a change in a folder is noticed."""
 
     uidvalidity: int
     next_uid: int
     n_messages: int
-    change: int  #: the number of the last change of any flag, where the server has one
+    change: int  #: the number of the last change of a flag; 0 if the server has none
 
 
 class Session:
-    """A connection that has logged in."""
+    """A connection that is logged in."""
 
     def __init__(self, account: Account, password: str) -> None:
         self._account = account
         self._selected: tuple[str, bool] | None = None
-        self._client = _connected(account)
+        self._client = _connect(account)
         try:
             self._log_in(password)
-            self._has = frozenset(each.decode("ascii", "replace").upper() for each in self._client.capabilities())
+            self._has = frozenset(
+                capability.decode("ascii", "replace").upper() for capability in self._client.capabilities()
+            )
         except BaseException:
-            _let_go(self._client)
+            _shut_down(self._client)
             raise
 
     def __enter__(self) -> Self:
@@ -70,118 +72,122 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is None:
-            with suppress(*TROUBLE):
+            with suppress(*TEMPORARY_ERRORS):
                 self._client.logout()
-        _let_go(self._client)
+        _shut_down(self._client)
 
     @property
     def can_idle(self) -> bool:
-        """Whether the server says by itself when something happens."""
+        """Whether the server reports changes by itself."""
         return "IDLE" in self._has
 
     def folders(self) -> Folders:
         """Find the folders that are watched."""
-        return found(self._account, self._client.list_folders())
+        return find_folders(self._account, self._client.list_folders())
 
     def _log_in(self, password: str) -> None:
-        """AUTHENTICATE PLAIN where there is one, as LOGIN knows only ASCII."""
+        """Log in by AUTHENTICATE PLAIN if the server has it, because LOGIN allows only ASCII."""
         client = self._client
         try:
             if client.has_capability("AUTH=PLAIN"):
                 client.plain_login(self._account.user, password)
             elif client.has_capability("LOGINDISABLED"):
-                raise MailboxError(f"{self._account.host} lets nobody log in over this connection; set another tls")
+                raise MailboxError(
+                    f"{self._account.host} allows no login over this connection; set tls to another value"
+                )
             elif not (password + self._account.user).isascii():
-                raise MailboxError(f"{self._account.host} takes only ASCII in passwords and names")
+                raise MailboxError(f"{self._account.host} accepts only ASCII in names and passwords")
             else:
                 client.login(self._account.user, password)
         except LoginError as error:
             if isinstance(error.__context__, imaplib.IMAP4.abort):
-                raise error.__context__ from None  # nothing was refused: the connection was cut
-            said = _readable(str(error)).replace(password, "…")
-            if any(code in said.upper() for code in _BUSY):
+                raise error.__context__ from None  # the login was not refused: the connection was lost
+            reason = _readable(str(error)).replace(password, "…")
+            if any(code in reason.upper() for code in _TEMPORARY):
                 raise imaplib.IMAP4.abort("no login at present") from None
             raise MailboxError(
-                f"{self._account.host} refuses to let {self._account.user} in: {said}. Check user and password; many "
-                "providers want an app password. It is not tried again, lest the account be locked."
+                f"{self._account.host} refuses the login of {self._account.user}: {reason}. Check user and password; "
+                "many providers need an app password. There is no second attempt, which might lock the account."
             ) from None
 
-    def status(self, folder: str) -> Status:
-        """Ask what is in a folder, without opening it."""
+    def status(self, folder: str) -> FolderStatus:
+        """Return the status of a folder, without opening it."""
         self._unselect()
-        asked = ["UIDVALIDITY", "UIDNEXT", "MESSAGES", *(["HIGHESTMODSEQ"] if "CONDSTORE" in self._has else [])]
-        said = self._client.folder_status(folder, asked)
-        return Status(said[b"UIDVALIDITY"], said[b"UIDNEXT"], said[b"MESSAGES"], said.get(b"HIGHESTMODSEQ", 0))
+        items = ["UIDVALIDITY", "UIDNEXT", "MESSAGES", *(["HIGHESTMODSEQ"] if "CONDSTORE" in self._has else [])]
+        answer = self._client.folder_status(folder, items)
+        return FolderStatus(
+            answer[b"UIDVALIDITY"], answer[b"UIDNEXT"], answer[b"MESSAGES"], answer.get(b"HIGHESTMODSEQ", 0)
+        )
 
-    def look(self, folder: str, role: str, status: Status, state: State) -> Look:
-        """List a folder: all of what a label has; elsewhere what matters and what is new."""
+    def list_folder(self, folder: str, role: Role, status: FolderStatus, state: MailboxState) -> FolderListing:
+        """List a folder: all messages in the folder of a label, elsewhere those that matter and those that are new."""
         mark = state.marks.get(folder)
         live: frozenset[int] = frozenset()
-        if is_filing(role):
+        if role.is_filing:
             live = self._live(folder, status, [])
         elif mark is not None and mark.uidvalidity == status.uidvalidity and status.n_messages:
-            uids = [*(str(entry.uid) for entry in state.within(folder)), f"{mark.next_uid}:*"]
+            uids = [*(str(sighting.uid) for sighting in state.within(folder)), f"{mark.next_uid}:*"]
             live = self._live(folder, status, ["UID", ",".join(uids)])
-        return Look(folder, role, status.uidvalidity, status.next_uid, live)
+        return FolderListing(folder, role, status.uidvalidity, status.next_uid, live)
 
-    def _live(self, folder: str, status: Status, which: list[str]) -> frozenset[int]:
+    def _live(self, folder: str, status: FolderStatus, which: list[str]) -> frozenset[int]:
         self._examine(folder, status.uidvalidity)
         return frozenset(self._client.search(["UNDELETED", *which]))
 
-    def fetch(self, folder: str, uidvalidity: int, uids: Sequence[int]) -> Iterator[list[Fetched]]:
-        """Yield messages, some at a time; those that are gone meanwhile are left out."""
-        most = self._account.max_bytes
-        for some in _hundreds(uids):
+    def fetch(self, folder: str, uidvalidity: int, uids: Sequence[int]) -> Iterator[list[FetchedMessage]]:
+        """Yield messages in batches; messages that are gone in the meantime are left out."""
+        max_bytes = self._account.max_bytes
+        for hundred in _hundreds(uids):
             self._examine(folder, uidvalidity)
-            said = self._client.fetch(some, ["RFC822.SIZE"])
-            sizes = sorted((uid, min(each.get(b"RFC822.SIZE", most), most)) for uid, each in said.items())
-            for few in together(sizes, _size, READ_TOGETHER):
-                said = self._client.fetch([uid for uid, _ in few], ["FLAGS", f"BODY.PEEK[]<0.{most}>"])
+            answer = self._client.fetch(hundred, ["RFC822.SIZE"])
+            sizes = sorted((uid, min(items.get(b"RFC822.SIZE", max_bytes), max_bytes)) for uid, items in answer.items())
+            for batch in in_groups(sizes, _size, READ_TOGETHER):
+                answer = self._client.fetch([uid for uid, _ in batch], ["FLAGS", f"BODY.PEEK[]<0.{max_bytes}>"])
                 yield [
-                    Fetched(
-                        uid, each[b"BODY[]<0>"] or b"", _IN_HAND.isdisjoint(map(bytes.lower, each.get(b"FLAGS", ())))
+                    FetchedMessage(
+                        uid, items[b"BODY[]<0>"] or b"", _TOUCHED.isdisjoint(map(bytes.lower, items.get(b"FLAGS", ())))
                     )
-                    for uid, each in sorted(said.items())
-                    if b"BODY[]<0>" in each
+                    for uid, items in sorted(answer.items())
+                    if b"BODY[]<0>" in items
                 ]
 
     def has(self, folder: str) -> bool:
-        """Tell whether there is a folder of this name."""
+        """Tell whether a folder exists."""
         return bool(self._client.folder_exists(folder))
 
     def names(self) -> list[str]:
-        """Return the names of all folders, in letters that can be printed."""
+        """Return the names of all folders, with unprintable characters replaced."""
         return sorted(printable(name) for _, _, name in self._client.list_folders())
 
     def listing(self, folder: str) -> tuple[int, list[int]]:
-        """Return which numbering a folder has, and the numbers of its messages."""
+        """Return the UIDVALIDITY of a folder, and the numbers of its messages."""
         status = self.status(folder)
         return status.uidvalidity, sorted(self._live(folder, status, []))
 
     def move(self, folder: str, uidvalidity: int, uids: Sequence[int], copied: Sequence[int], target: str) -> None:
-        """Move messages; those that were copied there already are only removed.
+        """Move messages; those that were copied already are only removed.
 
-        Without MOVE they are copied and marked as deleted. They are then removed by number, where the server can do
-        that; a plain EXPUNGE would also remove what others have marked.
+        Without MOVE they are copied and marked as deleted, and then removed by UID EXPUNGE if the server has it. A
+        plain EXPUNGE would also remove messages that others have marked.
         """
         self._select(folder, uidvalidity, readonly=False)
-        left = list(copied)
+        remaining = list(copied)
         if uids and "MOVE" in self._has:
             self._client.move(uids, target)
         elif uids:
             self._client.copy(uids, target)
-            left += uids
-        if left:
-            self._client.delete_messages(left, silent=True)
+            remaining += uids
+        if remaining:
+            self._client.delete_messages(remaining, silent=True)
             if "UIDPLUS" in self._has:
-                self._client.uid_expunge(left)
+                self._client.uid_expunge(remaining)
 
-    def wait(self, folder: str, status: Status, seconds: float) -> None:
-        """Wait until the server says that something has happened in a folder, or for so long."""
-        said = self._select(folder, status.uidvalidity, readonly=True)
-        is_new = (said.get(b"UIDNEXT", status.next_uid), said[b"EXISTS"]) != (status.next_uid, status.n_messages)
+    def wait(self, folder: str, status: FolderStatus, seconds: float) -> None:
+        """Wait until the server reports a change in a folder, or the given seconds have passed."""
+        answer = self._select(folder, status.uidvalidity, readonly=True)
+        is_new = (answer.get(b"UIDNEXT", status.next_uid), answer[b"EXISTS"]) != (status.next_uid, status.n_messages)
         self._client.idle()
-        self._client.idle_check(1.0 if is_new else seconds)  # a moment, in case a server is always at odds with itself
+        self._client.idle_check(1.0 if is_new else seconds)  # not 0: some servers never agree with their own STATUS
         self._client.idle_done()
 
     def _examine(self, folder: str, uidvalidity: int) -> None:
@@ -190,16 +196,16 @@ class Session:
 
     def _select(self, folder: str, uidvalidity: int, *, readonly: bool) -> dict[bytes, Any]:
         self._selected = None
-        said: dict[bytes, Any] = self._client.select_folder(folder, readonly)
-        if said.get(b"UIDVALIDITY") != uidvalidity:
-            raise imaplib.IMAP4.abort("the folder was numbered anew meanwhile")
+        answer: dict[bytes, Any] = self._client.select_folder(folder, readonly)
+        if answer.get(b"UIDVALIDITY") != uidvalidity:
+            raise imaplib.IMAP4.abort("the server has renumbered the folder in the meantime")
         self._selected = (folder, readonly)
-        return said
+        return answer
 
     def _unselect(self) -> None:
-        """Leave the open folder: servers need not tell the status of one that is open.
+        """Close the open folder, because servers need not tell the status of an open one.
 
-        CLOSE would expunge a folder that is open to write.
+        CLOSE would expunge a folder that is open for writing, so it is opened read-only first.
         """
         if self._selected is None:
             return
@@ -213,44 +219,44 @@ class Session:
         self._selected = None
 
 
-def _connected(account: Account) -> IMAPClient:
+def _connect(account: Account) -> IMAPClient:
     port = account.port_or_usual
     try:
         context = ssl.create_default_context(cafile=account.ca_file)
     except OSError as error:
-        raise MailboxError(f"{account.ca_file}, the ca_file, cannot be used: {error.strerror or error}") from None
+        raise MailboxError(f"ca_file {account.ca_file} cannot be used: {error.strerror or error}") from None
     client = None
     try:
-        client = IMAPClient(account.host, port, ssl=account.tls == "implicit", ssl_context=context, timeout=PATIENCE_S)
+        client = IMAPClient(account.host, port, ssl=account.tls == "implicit", ssl_context=context, timeout=TIMEOUT_S)
         if account.tls == "starttls":
             if not client.has_capability("STARTTLS"):
-                raise MailboxError(f'{account.host}:{port} knows no STARTTLS; try tls = "implicit"')
+                raise MailboxError(f'{account.host}:{port} does not offer STARTTLS; try tls = "implicit"')
             client.starttls(context)
     except BaseException as error:
         if client is not None:
-            _let_go(client)
+            _shut_down(client)
         if isinstance(error, ssl.SSLError):
-            raise UntrustedError(_untrusted(account, port, error)) from None
+            raise UntrustedError(_trust_problem(account, port, error)) from None
         raise
     return client
 
 
-def _let_go(client: IMAPClient) -> None:
-    with suppress(*TROUBLE):  # it is gone already
+def _shut_down(client: IMAPClient) -> None:
+    with suppress(*TEMPORARY_ERRORS):  # the connection is lost already
         client.shutdown()
 
 
 class UntrustedError(MailboxError):
-    """The server's certificate is not good, or there is no TLS: wrong settings, or somebody in between."""
+    """The server's certificate is not trusted, or it does not speak TLS: wrong settings, or an attack."""
 
 
-def _untrusted(account: Account, port: int, error: ssl.SSLError) -> str:
+def _trust_problem(account: Account, port: int, error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        is_of_another = error.verify_code in _OF_ANOTHER
+        is_mismatch = error.verify_code in _NAME_MISMATCH
         remedy = (
-            "Check host: it must be a name that the certificate has."
-            if is_of_another
-            else "If it is one that the server's owner has made, name it in ca_file."
+            "Check host: it must be a name in the certificate."
+            if is_mismatch
+            else "If it is self-signed, name it in ca_file."
         )
         why = error.verify_message.rstrip(".")
         return f"the certificate of {account.host}:{port} is not trusted: {why}. {remedy}"
@@ -258,7 +264,7 @@ def _untrusted(account: Account, port: int, error: ssl.SSLError) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return what a server has said, on one line of letters."""
+    """Return a server's text on one line, with unprintable characters replaced."""
     inner = text[2:-1] if text.startswith(("b'", 'b"')) else text
     return "".join(c if c.isprintable() else "·" for c in inner)[:200].rstrip(". ")
 
@@ -269,3 +275,18 @@ def _size(uid_and_size: tuple[int, int]) -> int:
 
 def _hundreds(uids: Sequence[int]) -> Iterable[Sequence[int]]:
     return (uids[i : i + 100] for i in range(0, len(uids), 100))
+
+
+def describe(error: Exception) -> str:
+    """Return the cause of an error in a few words; a server's own text is not shown.
+
+    >>> describe(ConnectionRefusedError(111, "Connection refused"))
+    'Connection refused'
+    """
+    if isinstance(error, TimeoutError):
+        return "the server did not answer in time"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    if isinstance(error, imaplib.IMAP4.abort):
+        return "the server has closed the connection"
+    return "the server has refused a command"

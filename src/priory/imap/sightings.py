@@ -1,117 +1,174 @@
-"""What was seen in folders, and what it means: a lesson, a move, or nothing. No clock, no disk, no socket.
+"""Decides what a message seen in a folder means: a lesson, a move, or nothing. No clock, no disk, no socket.
 
-A person teaches by moving mail. Over IMAP nobody says that a message was moved: it is gone from one folder and another,
-with another number, is in the other folder. The digest tells that it is the same.
+People teach by moving mail. IMAP does not report a move: a message disappears from one folder, and one with another
+number appears in another folder. The digest shows that it is the same message.
 
-    turns up in Junk, and Priory did not put it there           a person calls it spam
-    has been in Junk, turns up elsewhere, Junk has it no more   a person calls it ham
-    is gone from Junk, and is nowhere to be seen                says nothing: it was thrown away
-    turns up in the inbox                                       says nothing; it may be moved to Junk, if it is spam
+    appears in Junk, and Priory did not put it there                    a person calls it spam
+    has been in Junk, appears elsewhere, and is no longer in Junk       a person calls it ham
+    disappears from Junk and appears nowhere                            means nothing: it was deleted
+    appears in the inbox                                                means nothing; if it is spam, it may be moved
 
-Other labels may have folders, too, for which the same holds: *filing* a message in one is to call it that. So Junk is
-here the folder of one label among others.
+Other labels may have folders, too, and the same holds for them: *filing* a message in such a folder calls it that
+label. So Junk is the folder of one label among others.
 
-A pass over the folders is a series of events. Each is a pure function from the state and what was seen to changes of
-the state. In a pass, in this order:
+A pass over the folders is a series of events. Each is handled by a pure function from the state and the event to
+changes of the state. A pass has this order:
 
-1.  All folders are listed, those of labels last.
-2.  `looked` and `arrived` for these, then for the others. A message that Priory has moved is recognised in Junk because
-    its move is still noted in the inbox, so Junk comes first here.
-3.  `rescued`: what came from the folder of a label and is in none any more is due to be taught as ham.
-4.  What is due is done, and then noted as `done`: a lesson is durable before its note is.
+1.  All folders are listed, the folders of labels last.
+2.  `on_listed` and `on_arrived` for the folders of labels, then for the others. A message that Priory has moved is
+    recognised in Junk because its move is still recorded for the inbox, so Junk has to come first.
+3.  `rescues`: a message that came from the folder of a label and is in none of them any more is to be taught as ham.
+4.  Due tasks are done, and then recorded by `on_done`. A lesson is durable before it is recorded as done.
 
-Changes are durable before anything is done about them. So whoever is killed, whenever, finds what was due still due.
-To learn again what was learned changes nothing, and of a move that was half done the rest is done.
+Changes are durable before any task is done. So a process that is killed at any moment finds its work still
+due at the next start. Learning the same lesson again changes nothing, and a move that was half done is completed.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-INBOX: Final = "inbox"
-JUNK: Final = "junk"
-OTHER: Final = "other"
-_LABEL: Final = "label "  # before the label whose folder it is
+
+class FolderKind(StrEnum):
+    """The purpose of a folder."""
+
+    INBOX = "inbox"
+    JUNK = "junk"
+    LABEL = "label"
+    OTHER = "other"
 
 
-def role_of(label: str) -> str:
+class Role(NamedTuple):
+    """The kind of a folder, with the label if it is the folder of one.
+
+    >>> str(role_of("newsletter")), Role.parse("label newsletter") == role_of("newsletter"), Role.parse("junk") == JUNK
+    ('label newsletter', True, True)
+    """
+
+    kind: FolderKind
+    label: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.label}" if self.label else self.kind.value
+
+    @classmethod
+    def parse(cls, text: str) -> "Role":
+        """Return a role from its text in the store."""
+        kind, _, label = text.partition(" ")
+        return cls(FolderKind(kind), label)
+
+    @property
+    def is_filing(self) -> bool:
+        """Whether putting a message into this folder tells its label."""
+        return self.kind in {FolderKind.JUNK, FolderKind.LABEL}
+
+
+INBOX: Final = Role(FolderKind.INBOX)
+JUNK: Final = Role(FolderKind.JUNK)
+OTHER: Final = Role(FolderKind.OTHER)
+
+
+def role_of(label: str) -> Role:
     """Return the role of the folder of a label that is not spam."""
-    return f"{_LABEL}{label}"
+    return Role(FolderKind.LABEL, label)
 
 
-def is_filing(role: str) -> bool:
-    """Tell whether to put a message into a folder of this role says what it is."""
-    return role == JUNK or role.startswith(_LABEL)
+class MailTask(StrEnum):
+    """A task that is due for a message."""
+
+    TEACH = "teach"  #: learn it with the label of the role: Junk means spam, the inbox ham
+    MOVE = "move"  #: move it to the folder of the role
+    AWAIT = "moved"  #: it was moved there; wait until it is seen there
 
 
-def meaning(role: str) -> str:
-    """Return what is due where a person has put a message into the folder of a label.
+class Due(NamedTuple):
+    """A task, and the role of the folder that it is about.
 
-    >>> meaning(JUNK), meaning(role_of("newsletter"))
-    ('spam', 'label newsletter')
+    >>> texts = ["spam", "ham", "label newsletter", "move", "move label newsletter", "moved"]
+    >>> [str(Due.parse(text)) for text in texts] == texts
+    True
+    >>> Due.parse("spam") == Due(MailTask.TEACH, JUNK), Due.parse("move") == Due(MailTask.MOVE, JUNK)
+    (True, True)
     """
-    return "spam" if role == JUNK else role
+
+    task: MailTask
+    role: Role
+
+    def __str__(self) -> str:
+        if self.task is MailTask.TEACH:
+            return {JUNK: "spam", INBOX: "ham"}.get(self.role) or str(self.role)
+        return self.task.value if self.role == JUNK else f"{self.task.value} {self.role}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Due":
+        """Return a due task from its text in the store."""
+        word, _, rest = text.partition(" ")
+        match word:
+            case "spam":
+                return cls(MailTask.TEACH, JUNK)
+            case "ham":
+                return cls(MailTask.TEACH, INBOX)
+            case FolderKind.LABEL:
+                return cls(MailTask.TEACH, Role.parse(text))
+        return cls(MailTask(word), Role.parse(rest) if rest else JUNK)
 
 
-def _moving(word: str, role: str) -> str:
-    return word if role == JUNK else f"{word} {role}"
+class Origin(StrEnum):
+    """How a message came to where it is."""
+
+    PERSON = "person"  #: a person filed it
+    PRIORY = "priory"  #: Priory moved it
+    BEFORE = "before"  #: it was in the folder of a label at the first look
+    RESCUED = "rescued"  #: a person brought it back from the folder of a label
+    UNKNOWN = ""  #: it was not filed
 
 
-def target_of(due: str) -> str:
-    """Return the role of the folder into which a message is to be moved, if that is due; else nothing.
-
-    >>> target_of("move"), target_of("move label newsletter"), target_of("spam"), target_of("moved")
-    ('junk', 'label newsletter', '', '')
-    """
-    word, _, role = due.partition(" ")
-    return (role or JUNK) if word == "move" else ""
-
-
-class Mark(NamedTuple):
+class FolderMark(NamedTuple):
     """How far a folder has been looked through."""
 
     folder: str
-    role: str
+    role: Role
     uidvalidity: int
-    next_uid: int  #: messages from here on have not been seen
-    before: int  #: messages up to here were there at the first look, or before the server numbered them anew
+    next_uid: int  #: messages from this number on have not been seen
+    before: int  #: messages below this number were there at the first look, or before the server renumbered them
 
 
-class Entry(NamedTuple):
-    """A message that matters: it is in the folder of a label, or has been in one, or is to be moved there."""
+class Sighting(NamedTuple):
+    """A message that matters: it is in the folder of a label, has been in one, or is to be moved there."""
 
     folder: str
     uid: int
     digest: bytes
-    put: str  #: there by a "person", by "priory" or "before"; elsewhere "rescued", or nothing
-    due: str = ""  #: what is to be done about it: a `meaning`, "ham", "move …", or "moved …" until it was seen there
+    origin: Origin
+    due: Due | None = None
 
 
-class Gone(NamedTuple):
-    """A message that matters no more where it was."""
+class SightingRemoved(NamedTuple):
+    """A message that no longer matters where it was."""
 
     folder: str
     uid: int
 
 
-class Left(NamedTuple):
-    """A message that has been in the folder of a label, and who had put it there; nobody: it is only not new."""
+class PastFiling(NamedTuple):
+    """A message that has been in the folder of a label, and how it came there; UNKNOWN: it is only not new."""
 
     digest: bytes
-    put: str
+    origin: Origin
 
 
-Change: TypeAlias = Mark | Entry | Gone | Left
+Change: TypeAlias = FolderMark | Sighting | SightingRemoved | PastFiling
 
 
-class Look(NamedTuple):
-    """What is in a folder: of the inbox and others, among the messages that matter and those that are new."""
+class FolderListing(NamedTuple):
+    """The messages in a folder: all in the folder of a label, elsewhere those that matter or are new."""
 
     folder: str
-    role: str
+    role: Role
     uidvalidity: int
     next_uid: int
-    live: frozenset[int]  #: those that nobody has marked as deleted
+    live: frozenset[int]  #: the messages that are not marked as deleted
 
 
 class Arrival(NamedTuple):
@@ -119,149 +176,174 @@ class Arrival(NamedTuple):
 
     uid: int
     digest: bytes
-    to: str = ""  #: the role of the folder where it belongs, if that is another and nobody has had it in hand
+    to: Role | None = None  #: the folder where it belongs, if that is another and the message was not touched
 
 
-class State:
-    """What is known of one account's folders."""
+class MailboxState:
+    """Everything that is known about the folders of one account."""
 
     def __init__(self, changes: Iterable[Change] = ()) -> None:
-        self.marks: dict[str, Mark] = {}
-        self.entries: dict[tuple[str, int], Entry] = {}
-        self.left: dict[bytes, str] = {}
+        self.marks: dict[str, FolderMark] = {}
+        self.sightings: dict[tuple[str, int], Sighting] = {}
+        self.past_filings: dict[bytes, Origin] = {}
         self._places: dict[bytes, set[tuple[str, int]]] = defaultdict(set)
         self.apply(changes)
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """Take in changes."""
+        """Apply changes."""
         for change in changes:
             match change:
-                case Mark():
+                case FolderMark():
                     self.marks[change.folder] = change
-                case Entry():
-                    self.entries[change.folder, change.uid] = change
+                case Sighting():
+                    self.sightings[change.folder, change.uid] = change
                     self._places[change.digest].add((change.folder, change.uid))
-                case Gone():
+                case SightingRemoved():
                     self._remove((change.folder, change.uid))
-                case Left():
-                    self.left[change.digest] = change.put
+                case PastFiling():
+                    self.past_filings[change.digest] = change.origin
 
     def _remove(self, place: tuple[str, int]) -> None:
-        entry = self.entries.pop(place)
-        self._places[entry.digest].discard(place)
-        if not self._places[entry.digest]:
-            del self._places[entry.digest]
+        sighting = self.sightings.pop(place)
+        self._places[sighting.digest].discard(place)
+        if not self._places[sighting.digest]:
+            del self._places[sighting.digest]
 
-    def of(self, digest: bytes) -> list[Entry]:
-        """Return the entries of a message, wherever it is."""
-        return [self.entries[place] for place in self._places.get(digest, ())]
+    def of(self, digest: bytes) -> list[Sighting]:
+        """Return the sightings of a message in all folders."""
+        return [self.sightings[place] for place in self._places.get(digest, ())]
 
-    def within(self, folder: str) -> list[Entry]:
-        """Return the entries of a folder."""
-        return [entry for entry in self.entries.values() if entry.folder == folder]
+    def within(self, folder: str) -> list[Sighting]:
+        """Return the sightings in a folder."""
+        return [sighting for sighting in self.sightings.values() if sighting.folder == folder]
 
     def is_filed(self, digest: bytes) -> bool:
-        """Tell whether the folder of some label has a message."""
-        return any(is_filing(self.marks[entry.folder].role) for entry in self.of(digest))
+        """Tell whether a message is in the folder of any label."""
+        return any(self.marks[sighting.folder].role.is_filing for sighting in self.of(digest))
 
-    def is_in(self, digest: bytes, role: str) -> bool:
-        """Tell whether a folder of this role has a message."""
-        return any(self.marks[entry.folder].role == role for entry in self.of(digest))
+    def is_in(self, digest: bytes, role: Role) -> bool:
+        """Tell whether a message is in the folder of a role."""
+        return any(self.marks[sighting.folder].role == role for sighting in self.of(digest))
 
-    def is_moving(self, digest: bytes, role: str) -> bool:
-        """Tell whether Priory has set out to move a message into such a folder and has not seen it there yet."""
-        return any(entry.due in (_moving("move", role), _moving("moved", role)) for entry in self.of(digest))
+    def is_moving(self, digest: bytes, role: Role) -> bool:
+        """Tell whether Priory has begun to move a message to the folder of a role, and has not seen it there yet."""
+        moves = (Due(MailTask.MOVE, role), Due(MailTask.AWAIT, role))
+        return any(sighting.due in moves for sighting in self.of(digest))
 
-    def due(self) -> list[Entry]:
-        """Return the entries about which something is to be done."""
-        return [entry for entry in self.entries.values() if entry.due]
+    def due(self) -> list[Sighting]:
+        """Return the sightings with a due task."""
+        return [sighting for sighting in self.sightings.values() if sighting.due]
 
     def is_waiting(self) -> bool:
-        """Tell whether something is due, or may become so without any folder getting new mail."""
-        return any(entry.due or entry.put == "rescued" for entry in self.entries.values())
+        """Tell whether a task is due, or may become due without new mail in any folder."""
+        return any(sighting.due or sighting.origin is Origin.RESCUED for sighting in self.sightings.values())
 
 
-def looked(state: State, look: Look) -> list[Change]:
-    """A folder was listed: what is gone from it; all, if it is another folder or was numbered anew.
+def on_listed(state: MailboxState, listing: FolderListing) -> list[Change]:
+    """Handle the listing of a folder: remove sightings that have gone; all, if it was replaced or renumbered.
 
-    What lies in Junk at the first look has to be known, should it be rescued; what lies elsewhere does not matter.
+    Messages in Junk at the first look have to be known in case they are rescued. In other folders they do not matter.
     """
-    mark = state.marks.get(look.folder)
-    if mark is not None and (mark.uidvalidity, mark.role) == (look.uidvalidity, look.role):
-        gone = [entry for entry in state.within(look.folder) if entry.uid not in look.live or _was_moved(entry)]
-        return [each for entry in gone for each in _gone(mark, entry)]
-    all_ = [each for entry in state.within(look.folder) for each in _gone(mark, entry)]
-    first = 1 if is_filing(look.role) else look.next_uid
-    return [*all_, Mark(look.folder, look.role, look.uidvalidity, first, look.next_uid)]
+    mark = state.marks.get(listing.folder)
+    sightings = state.within(listing.folder)
+    if mark is not None and (mark.uidvalidity, mark.role) == (listing.uidvalidity, listing.role):
+        gone = [sighting for sighting in sightings if sighting.uid not in listing.live or _was_moved(sighting)]
+        return [change for sighting in gone for change in _removal(mark, sighting)]
+    removals = [change for sighting in sightings for change in _removal(mark, sighting)]
+    first = 1 if listing.role.is_filing else listing.next_uid
+    return [*removals, FolderMark(listing.folder, listing.role, listing.uidvalidity, first, listing.next_uid)]
 
 
-def unwatched(state: State, folders: Iterable[str]) -> list[Change]:
-    """Only these folders are watched: what was known of others is gone, and they would be looked at anew."""
+def on_watching(state: MailboxState, folders: Iterable[str]) -> list[Change]:
+    """Forget the sightings in folders that are not watched any more; their next look is a first look again."""
     others = [mark for folder, mark in state.marks.items() if folder not in set(folders)]
-    gone = [each for mark in others for entry in state.within(mark.folder) for each in _gone(mark, entry)]
-    return [*gone, *(mark._replace(uidvalidity=0) for mark in others if mark.uidvalidity)]
+    removals = [
+        change for mark in others for sighting in state.within(mark.folder) for change in _removal(mark, sighting)
+    ]
+    return [*removals, *(mark._replace(uidvalidity=0) for mark in others if mark.uidvalidity)]
 
 
-def _was_moved(entry: Entry) -> bool:
-    return entry.due.partition(" ")[0] == "moved"
+def _was_moved(sighting: Sighting) -> bool:
+    return sighting.due is not None and sighting.due.task is MailTask.AWAIT
 
 
-def _gone(mark: Mark | None, entry: Entry) -> Iterator[Change]:
-    """What Priory has moved has been in Junk. Where it only set out to move a message, somebody was quicker."""
-    yield Gone(entry.folder, entry.uid)
-    if target_of(entry.due):
-        yield Left(entry.digest, "")
-    elif _was_moved(entry) or (mark is not None and is_filing(mark.role)):
-        yield Left(entry.digest, entry.put)
+def _removal(mark: FolderMark | None, sighting: Sighting) -> Iterator[Change]:
+    """Yield the changes for a message that has gone.
+
+    A message that Priory has moved has been filed. If its move was only planned, a person was quicker.
+    """
+    yield SightingRemoved(sighting.folder, sighting.uid)
+    if sighting.due is not None and sighting.due.task is MailTask.MOVE:
+        yield PastFiling(sighting.digest, Origin.UNKNOWN)
+    elif _was_moved(sighting) or (mark is not None and mark.role.is_filing):
+        yield PastFiling(sighting.digest, sighting.origin)
 
 
-def unseen(state: State, look: Look) -> list[int]:
-    """Return the messages of a folder that have not been seen yet, in the order in which they came."""
-    return sorted(uid for uid in look.live if uid >= state.marks[look.folder].next_uid)
+def unseen(state: MailboxState, listing: FolderListing) -> list[int]:
+    """Return the numbers of the messages in a folder that have not been seen yet, in order of arrival."""
+    return sorted(uid for uid in listing.live if uid >= state.marks[listing.folder].next_uid)
 
 
-def arrived(state: State, folder: str, arrivals: Sequence[Arrival], next_uid: int) -> list[Change]:
-    """Messages have turned up in a folder, all there are up to a number: what each of them means."""
+def on_arrived(state: MailboxState, folder: str, arrivals: Sequence[Arrival], next_uid: int) -> list[Change]:
+    """Handle messages that have appeared in a folder, all below `next_uid`: record what each of them means."""
     mark = state.marks[folder]
-    means = _filed if is_filing(mark.role) else _elsewhere
-    entries = [entry for arrival in arrivals if (entry := means(state, mark, arrival))]
-    return [*entries, mark._replace(next_uid=max(next_uid, mark.next_uid))]
+    meaning_of = _filed_sighting if mark.role.is_filing else _other_sighting
+    sightings = [sighting for arrival in arrivals if (sighting := meaning_of(state, mark, arrival))]
+    return [*sightings, mark._replace(next_uid=max(next_uid, mark.next_uid))]
 
 
-def _filed(state: State, mark: Mark, arrival: Arrival) -> Entry:
+def _filed_sighting(state: MailboxState, mark: FolderMark, arrival: Arrival) -> Sighting:
     if state.is_moving(arrival.digest, mark.role):
-        return Entry(mark.folder, arrival.uid, arrival.digest, "priory")
+        return Sighting(mark.folder, arrival.uid, arrival.digest, Origin.PRIORY)
     if arrival.uid < mark.before:
-        return Entry(mark.folder, arrival.uid, arrival.digest, state.left.get(arrival.digest) or "before")
-    return Entry(mark.folder, arrival.uid, arrival.digest, "person", meaning(mark.role))
+        origin = state.past_filings.get(arrival.digest, Origin.UNKNOWN)
+        if origin is Origin.UNKNOWN:
+            origin = Origin.BEFORE
+        return Sighting(mark.folder, arrival.uid, arrival.digest, origin)
+    return Sighting(mark.folder, arrival.uid, arrival.digest, Origin.PERSON, Due(MailTask.TEACH, mark.role))
 
 
-def _elsewhere(state: State, mark: Mark, arrival: Arrival) -> Entry | None:
-    """What has been in Junk was brought back by a person, who is right: it is not moved again."""
-    if state.left.get(arrival.digest) or state.is_filed(arrival.digest):
-        return Entry(mark.folder, arrival.uid, arrival.digest, "rescued")
-    is_new = arrival.digest not in state.left and not state.is_moving(arrival.digest, arrival.to)
-    if mark.role == INBOX and arrival.to and is_new:
-        return Entry(mark.folder, arrival.uid, arrival.digest, "", _moving("move", arrival.to))
-    return None
+def _other_sighting(state: MailboxState, mark: FolderMark, arrival: Arrival) -> Sighting | None:
+    """Leave a message that was filed before where it is: a person has brought it back."""
+    past = state.past_filings.get(arrival.digest, Origin.UNKNOWN)
+    if past is not Origin.UNKNOWN or state.is_filed(arrival.digest):
+        return Sighting(mark.folder, arrival.uid, arrival.digest, Origin.RESCUED)
+    if mark.role != INBOX or arrival.to is None or arrival.digest in state.past_filings:
+        return None
+    if state.is_moving(arrival.digest, arrival.to):
+        return None
+    return Sighting(mark.folder, arrival.uid, arrival.digest, Origin.UNKNOWN, Due(MailTask.MOVE, arrival.to))
 
 
-def rescued(state: State) -> list[Change]:
-    """What came from Junk and is there no more was moved: it is ham. What is still there may only be a copy."""
-    if any(is_filing(mark.role) and mark.next_uid < mark.before for mark in state.marks.values()):
-        return []  # it is not known in full
-    back = [entry for entry in state.entries.values() if entry.put == "rescued" and not entry.due]
-    return [entry._replace(due="ham") for entry in back if not state.is_filed(entry.digest)]
+def rescues(state: MailboxState) -> list[Change]:
+    """Return the lessons from messages that were moved out of the folders of labels: they are ham.
+
+    If the message is still in the folder, the message seen elsewhere may only be a copy.
+    """
+    if any(mark.role.is_filing and mark.next_uid < mark.before for mark in state.marks.values()):
+        return []  # the first look at a folder is not complete
+    back = [
+        sighting
+        for sighting in state.sightings.values()
+        if sighting.origin is Origin.RESCUED and not sighting.due and not state.is_filed(sighting.digest)
+    ]
+    return [sighting._replace(due=Due(MailTask.TEACH, INBOX)) for sighting in back]
 
 
-def existing(state: State) -> list[Change]:
-    """A person says that what was in the folders of labels before is of these labels."""
-    before = [entry for entry in state.entries.values() if entry.put == "before"]
-    return [entry._replace(put="person", due=meaning(state.marks[entry.folder].role)) for entry in before]
+def lessons_from_existing(state: MailboxState) -> list[Change]:
+    """Return lessons for the mail that was in label folders at the first look; the user vouches for its labels."""
+    before = [sighting for sighting in state.sightings.values() if sighting.origin is Origin.BEFORE]
+    return [
+        sighting._replace(origin=Origin.PERSON, due=Due(MailTask.TEACH, state.marks[sighting.folder].role))
+        for sighting in before
+    ]
 
 
-def done(entry: Entry) -> list[Change]:
-    """What was due was done: a lesson is durable, or the server has moved the message."""
-    if role := target_of(entry.due):
-        return [entry._replace(put="priory", due=_moving("moved", role))]
-    return [Gone(entry.folder, entry.uid) if entry.due == "ham" else entry._replace(due="")]
+def on_done(sighting: Sighting) -> list[Change]:
+    """Record that a task is done: the lesson is durable, or the server has moved the message."""
+    assert sighting.due is not None
+    if sighting.due.task is MailTask.MOVE:
+        return [sighting._replace(origin=Origin.PRIORY, due=Due(MailTask.AWAIT, sighting.due.role))]
+    if sighting.due == Due(MailTask.TEACH, INBOX):
+        return [SightingRemoved(sighting.folder, sighting.uid)]
+    return [sighting._replace(due=None)]

@@ -1,4 +1,4 @@
-"""What was learned: one row per lesson, in a store that loses nothing; the counts are a view of it.
+"""The journal: a durable store with one row per lesson, from which the counts are computed.
 
 Every change has a number. A lesson carries the number of the change that learned it; a lesson that is forgotten moves
 to a list with the number of the change that forgot it. So counts that stand at change C are brought up to date by
@@ -6,10 +6,10 @@ to a list with the number of the change that forgot it. So counts that stand at 
     adding      every lesson learned after C, and
     subtracting every lesson forgotten after C that was learned at or before C,
 
-whoever made those changes. A snapshot of the counts is such a view at some C; `rebuild` is the view from nothing.
+whichever process made those changes. A snapshot holds the counts at some C; `rebuild` starts from empty counts.
 """
 
-from priory.journal.address import Store
+from priory.journal.files import may_write
 from priory.journal.journal import Journal
 from priory.journal.lesson import (
     AUTOMATIC,
@@ -19,32 +19,43 @@ from priory.journal.lesson import (
     JournalBusyError,
     JournalError,
     Lesson,
+    LessonUser,
     Rank,
+    ReservedUserError,
     is_person,
 )
-from priory.journal.listing import Entry
-from priory.journal.selection import EVERYTHING, Selection, SelectionError
-from priory.journal.sqlite import may_write, open_file, open_file_to_read
-from priory.journal.view import View
+from priory.journal.queries import (
+    EVERYTHING,
+    LessonSummary,
+    Selection,
+    SelectionError,
+    read_selection,
+    require_label,
+)
+from priory.journal.shared.store import StoreAddress
+from priory.journal.sqlite import open_file, open_file_to_read
 
 __all__ = [
     "AUTOMATIC",
     "EVERYTHING",
     "PERSONAL_BITS",
     "Change",
-    "Entry",
     "Journal",
     "JournalAwayError",
     "JournalBusyError",
     "JournalError",
     "Lesson",
+    "LessonSummary",
+    "LessonUser",
     "Rank",
+    "ReservedUserError",
     "Selection",
     "SelectionError",
-    "Store",
-    "View",
+    "StoreAddress",
     "is_person",
     "may_write",
     "open_file",
     "open_file_to_read",
+    "read_selection",
+    "require_label",
 ]

@@ -1,130 +1,182 @@
-"""What a journal needs of a database: its rows, by the little SQL that all databases understand in the same way.
+"""What a journal needs of a database, and how values are stored as rows.
 
-Names that are words of SQL are quoted, values are question marks. Where databases differ they say how they put it.
+The journal's own SQL is the small part that SQLite and PostgreSQL share: names that are SQL keywords are quoted, and
+values are question marks. Where the two differ, the database has a method with its own statement.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+
+from priory.journal.lesson import AUTOMATIC, Change, Lesson, LessonUser, Position, ReservedUserError, Tallies, TallyKind
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from priory.journal.queries import Condition, Selection
 
-Row = tuple[Any, ...]
-MOST_ASKED: Final = 500  #: values at once; some builds of SQLite take 999 at most
-
-
-class SharedSnapshots(Protocol):
-    """Snapshots of the counts beside a journal that several machines share, for those who start."""
-
-    def save(self, change: int, stamp: str, labels: Sequence[str], parts: "Sequence[Buffer]") -> bool:
-        """Write the counts as they stood at a change in place of older ones, and drop what the journal kept for these.
-
-        Returns whether it was done: if somebody else is about it, or the change is no more, it is not.
-        """
-
-    def load(self, change: int, labels: Sequence[str], parts: "Sequence[memoryview[int]]") -> bool:
-        """Fill the parts of empty counts with those of a change; tell whether there are any that fit."""
+Row: TypeAlias = tuple[Any, ...]
+MAX_PARAMETERS: Final = 500  #: per statement; some builds of SQLite take 999 at most
+STORED_AUTOMATIC: Final = "\tauto"  #: the column `user` of automatic lessons
+LESSON_COLUMNS: Final = 'digest, label, held_out, "user", source, sender, time, shared, node'
+CHANGE_COLUMNS: Final = 'label, held_out, "user", shared'
+_TALLY_MARK: Final = "\n"  # labels have none; it follows the label once per number of the tally
 
 
 class Database(Protocol):
-    """The rows of a journal, and how to change them. Errors say what is wrong with it, and what to do."""
+    """The rows of a journal. Errors are `JournalError`s that say what is wrong, and what to do."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name for messages."""
 
     @property
     def stamp(self) -> str:
-        """While writing: the stamp of the changes that are being made; empty where they need none."""
+        """While writing: the stamp of the changes in this transaction; empty if changes have none."""
 
-    @property
-    def lock(self) -> str:
-        """What the one who writes says to have the head of the journal for itself, where nothing else does that."""
-
-    @property
-    def stamp_column(self) -> str:
-        """The stamp of the last change, as a column of the journal."""
-
-    @property
-    def features(self) -> str:
-        """The columns in which the features of a lesson are, or where they are."""
-
-    @property
-    def begins(self) -> str:
-        """The condition that a source begins with a value."""
-
-    @property
-    def has_user(self) -> str:
-        """The condition that a user is the one given."""
-
-    @property
-    def is_marked(self) -> str:
-        """The condition that a change is from one number to another, and that its byte among given ones is 1.
-
-        The fourth value is the number before the first of these bytes.
-        """
-
-    @property
-    def joined(self) -> str:
-        """The changes of lessons, joined by commas, and what was predicted of each, in hexadecimal digits."""
+    def head(self, *, lock: bool) -> tuple[Position, str] | None:
+        """Return the position and the labels; `lock` keeps other writers out until the transaction ends."""
 
     def now(self) -> float:
-        """Return the time, by the clock of those who share it."""
+        """Return the time by the clock that all users of the database share."""
 
     def number(self, change: int) -> None:
-        """Write down the number of the last change, and tell others when it is durable."""
+        """Write the number of the last change, and notify others when the transaction is committed."""
 
     def stamp_of(self, change: int) -> str:
-        """Return the stamp of the changes of which a change is one; empty where they have none."""
+        """Return the stamp of a change; empty if changes have none."""
 
     def version(self) -> int:
-        """Return a number that differs whenever another connection has changed something; asked at every check."""
+        """Return a number that differs after another connection has changed something; called at every check."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """See one state of the rows, whatever others do meanwhile."""
+        """Begin a transaction that sees one state of the rows, whatever others write meanwhile."""
 
     def writing(self, *, wait: bool) -> AbstractContextManager[None]:
-        """Make changes that become durable together at the end, or not at all; one writer at a time."""
+        """Begin a transaction that is committed at the end, or rolled back on an error; one writer at a time."""
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """Return rows; or change something, then there are none."""
-
-    def each_row(self, sql: str, *values: object) -> Iterator[Row]:
-        """Yield rows that may be too many to hold; inside `reading` or `writing`."""
+        """Run a statement and return its rows, if it has any."""
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
-        """Run a statement once for each of these, in the transaction that is open."""
+        """Run a statement once for each tuple of values, in the open transaction."""
 
-    def store(self, learned: Sequence[tuple[int, bytes]]) -> list[Row]:
-        """Take in the features of lessons, given in order by the numbers of their changes.
+    def insert_lessons(self, lessons: Sequence[tuple[int, Lesson]]) -> None:
+        """Insert lessons, each with the number of its change, in ascending order."""
 
-        Returns what belongs in the columns `features` of each.
+    def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
+        """Return the lessons that a condition selects."""
+
+    def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
+        """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
+
+    def changes(
+        self, sign: int, table: Literal["lessons", "forgotten"], where: str, *values: object
+    ) -> Iterator[Change]:
+        """Return the effects of lessons, present or forgotten, in the order in which they were learned."""
+
+    def move_to_forgotten(self, learned: int, change: int) -> None:
+        """Move the lesson that a change learned to the forgotten ones, with the number of the change that forgets."""
+
+    def condition(self, selection: "Selection") -> "Condition":
+        """Return the condition for a selection of lessons."""
+
+    def predictions(self, label: str, size: int) -> tuple[str | None, str | None]:
+        """Return the changes of a label's lessons with predictions of a size, and these predictions.
+
+        Both come in one row: changes joined by commas, predictions as hexadecimal digits. One row per lesson would
+        take twice the time, and Python's global lock each time.
         """
 
-    def with_features(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield rows, each with the features in place of the columns `features`, which come second."""
-
     def tidy(self, gone: Iterable[int], since: int) -> None:
-        """Drop the features of lessons that are gone, and put those in order that came after a change."""
+        """Drop the features of deleted lessons, and compact the features stored after a change."""
 
     def make(self, statements: Iterable[str]) -> None:
-        """Make tables that not every journal has, as these statements say, if they are not there yet."""
+        """Create optional tables by these statements, if the database does not have them from the start."""
 
     def has(self, table: str) -> bool:
-        """Tell whether there is such a table."""
+        """Tell whether a table exists."""
 
     def size_bytes(self) -> int:
-        """Return what it takes on disk."""
+        """Return the size on disk."""
 
     def used_bytes(self) -> int:
-        """Return what the lessons take of that: not what is free to be used again."""
+        """Return the part of the size on disk that lessons use, without free space."""
 
     def wipe(self) -> None:
-        """Leave nothing of what was deleted where it could still be read."""
+        """Overwrite deleted rows wherever they could still be read."""
 
     def check(self) -> None:
         """Read everything and raise JournalError if it is damaged."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
+
+
+def stored_user(user: LessonUser) -> str:
+    """Return the column `user` of a lesson.
+
+    >>> stored_user("ann"), stored_user(AUTOMATIC)
+    ('ann', '\\tauto')
+    """
+    if user is AUTOMATIC:
+        return STORED_AUTOMATIC
+    if user == STORED_AUTOMATIC:
+        raise ReservedUserError(f"{user!r} cannot be the name of a user: it marks automatic lessons. Use another name.")
+    return user
+
+
+def loaded_user(text: str) -> LessonUser:
+    """Return who taught a lesson, from its column `user`."""
+    return AUTOMATIC if text == STORED_AUTOMATIC else text
+
+
+def stored_lesson(lesson: Lesson) -> Row:
+    """Return the LESSON_COLUMNS of a lesson."""
+    digest, label, _, held_out, user, *rest = lesson
+    return digest, label, held_out, stored_user(user), *rest
+
+
+def loaded_lesson(columns: Sequence[Any], features: bytes) -> Lesson:
+    """Return a lesson from its LESSON_COLUMNS and its features."""
+    digest, label, held_out, user, source, sender, time, shared, node = columns
+    return Lesson(digest, label, features, held_out, loaded_user(user), source, sender, time, bool(shared), node)
+
+
+def loaded_change(sign: int, columns: Sequence[Any], features: bytes) -> Change:
+    """Return the effect of a lesson from its CHANGE_COLUMNS and its features."""
+    label, held_out, user, shared = columns
+    return Change(sign, label, features, held_out, loaded_user(user), bool(shared))
+
+
+def tally_rows(label: str, user: LessonUser, *, shared: bool = True) -> list[tuple[str, TallyKind]]:
+    """Return the rows of the tally in which a lesson is counted.
+
+    >>> tally_rows("ham", "ann"), tally_rows("ham", "ann", shared=False)
+    ([('ham', <TallyKind.EVERY: 0>)], [('ham', <TallyKind.EVERY: 0>), ('ham', <TallyKind.UNSHARED: 2>)])
+    """
+    rows = [(label, TallyKind.EVERY)]
+    if user is AUTOMATIC:
+        rows.append((label, TallyKind.AUTOMATIC))
+    if not shared:
+        rows.append((label, TallyKind.UNSHARED))
+    return rows
+
+
+def stored_tally(differences: Mapping[tuple[str, TallyKind], int]) -> list[tuple[str, int]]:
+    """Return rows of the table `tally`.
+
+    >>> stored_tally({("ham", TallyKind.EVERY): 3, ("ham", TallyKind.UNSHARED): 1})
+    [('ham', 3), ('ham\\n\\n', 1)]
+    """
+    return [(label + tally * _TALLY_MARK, n) for (label, tally), n in differences.items()]
+
+
+def loaded_tallies(rows: Iterable[Row]) -> Tallies:
+    """Return the numbers from the rows of the table `tally`.
+
+    >>> loaded_tallies([("ham", 3), ("ham\\n", 1), ("ham\\n\\n", 2)])
+    Tallies(every={'ham': 3}, automatic={'ham': 1}, unshared={'ham': 2})
+    """
+    tallies = Tallies({}, {}, {})
+    for row, n in sorted(rows):
+        tallies[row.count(_TALLY_MARK)][row.rstrip(_TALLY_MARK)] = n
+    return tallies

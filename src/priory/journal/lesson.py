@@ -1,27 +1,44 @@
-"""The values that go in and out of a journal."""
+"""The values that go in and out of a journal, and the errors that it raises."""
 
-from typing import Final, NamedTuple
+from enum import Enum, IntEnum
+from typing import Final, NamedTuple, TypeAlias, TypeGuard
 
-#: Whose lessons those are that the filter has learned by itself: no name that a person can have.
-AUTOMATIC: Final = "\tauto"
-PERSONAL_BITS: Final = 22  #: the size of the table of personal evidence, unless a journal was made with another
+PERSONAL_BITS: Final = 22  #: the default size of the table of personal evidence: 2^22 buckets
 
 
-def is_person(user: str) -> bool:
-    """Tell whether lessons under a name are somebody's: neither nobody's in particular nor the filter's own.
+class Autolearned(Enum):
+    """The author of lessons that the filter learned by itself.
+
+    A journal stores it as a name that no user may have: see `ReservedUserError`.
+    """
+
+    AUTOMATIC = "automatic"
+
+
+AUTOMATIC: Final = Autolearned.AUTOMATIC
+#: Who taught a lesson: a user by name, the empty name for no user in particular, or the filter itself.
+LessonUser: TypeAlias = str | Autolearned
+
+
+def is_person(user: LessonUser) -> TypeGuard[str]:
+    """Tell whether a lesson belongs to a named user.
 
     >>> is_person("ann"), is_person(""), is_person(AUTOMATIC)
     (True, False, False)
     """
-    return user not in ("", AUTOMATIC)
+    return user is not AUTOMATIC and user != ""
 
 
 class JournalError(Exception):
     """A journal cannot be used; the text says which, why, and what to do."""
 
 
+class ReservedUserError(ValueError):
+    """A user has the name under which a journal stores the lessons that the filter learned by itself."""
+
+
 class JournalBusyError(JournalError):
-    """Somebody else is writing to a journal, and did not finish in time."""
+    """Another process holds the write lock of a journal and did not release it in time."""
 
 
 class JournalAwayError(JournalError):
@@ -29,11 +46,11 @@ class JournalAwayError(JournalError):
 
 
 class UnknownLabelError(JournalError):
-    """Another machine has taught a label that this one does not know."""
+    """The journal holds a label, taught by another machine, that the configuration here does not name."""
 
 
 class Rank(NamedTuple):
-    """Which of two lessons about a message counts: the later, and where two are of one moment, the greater."""
+    """Orders lessons about the same message: the greatest counts, which is the latest unless two times are equal."""
 
     time: float
     node: str
@@ -41,9 +58,9 @@ class Rank(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a journal is known by, and what its counts depend on."""
+    """What identifies a journal, and the sizes that its counts depend on."""
 
-    id: str  #: tells this journal's snapshots from others; empty of one that was never reached
+    id: str  #: tells this journal's snapshots from others; empty if its server was never reached
     bits: int
     personal_bits: int
 
@@ -52,44 +69,76 @@ class Position(NamedTuple):
     """Where a journal stands."""
 
     change: int  #: the number of the last change
-    settled: int  #: lessons forgotten up to this change are gone for good
-    stamp: str  #: of the last change: numbers may come twice where a server takes the place of another, stamps do not
+    settled: int  #: lessons forgotten up to this change have been deleted for good
+    stamp: str  #: of the last change; unlike numbers, stamps never repeat, not even when a replica replaces the server
 
 
 class Lesson(NamedTuple):
-    """One learned message: what somebody said it is, and its packed features, of which no word can be read.
+    """One learned message: its label and its packed features, from which no word can be read.
 
-    Somebody is a person, or the filter itself. A letter that a person has taught has no automatic lesson.
+    The label comes from a person or from the filter itself. A message that a person has taught has no automatic one.
     """
 
-    digest: bytes  #: of an automatic lesson, the name of the letter
+    digest: bytes  #: of the message; its identity if the lesson is automatic
     label: str
     features: bytes
-    held_out: bytes | None = None  #: what was predicted of it just before it was learned, if anything was
-    user: str = ""
+    held_out: bytes | None = None  #: the predictions made just before the message was learned, if any
+    user: LessonUser = ""
     source: str = ""
     sender: str = ""
     time: float = 0.0
-    shared: bool = True  #: whether it counts for everyone, which is decided when it is learned
-    node: str = ""  #: which of several machines has learned it
+    shared: bool = True  #: whether the lesson counts for all users; decided when it is learned
+    node: str = ""  #: the machine that learned it
 
     @property
     def is_automatic(self) -> bool:
-        """Whether no person said so."""
-        return self.user == AUTOMATIC
+        """Whether the filter learned this by itself."""
+        return self.user is AUTOMATIC
 
     @property
     def rank(self) -> Rank:
-        """What it is held against another lesson about the same message by."""
+        """What decides between this and another lesson about the same message."""
         return Rank(self.time, self.node, self.label)
 
 
 class Change(NamedTuple):
-    """What one change means for counts: a label's message comes or goes."""
+    """The effect of one change on the counts: one message of a label is added or removed."""
 
     sign: int
     label: str
     features: bytes
     held_out: bytes | None
-    user: str
+    user: LessonUser
     shared: bool
+
+
+class TallyKind(IntEnum):
+    """The three numbers that a journal keeps for each label."""
+
+    EVERY = 0
+    AUTOMATIC = 1
+    UNSHARED = 2
+
+
+class Tallies(NamedTuple):
+    """How many lessons each label has."""
+
+    every: dict[str, int]
+    automatic: dict[str, int]  #: those that the filter learned by itself
+    unshared: dict[str, int]  #: those that count only for the user who taught them
+
+
+class SyncPoint(NamedTuple):
+    """The change, and its stamp, up to which counts have followed a journal; -1 if that is unknown."""
+
+    change: int
+    stamp: str
+
+
+class ChangeBatch(NamedTuple):
+    """The changes that take counts from one point to a later one."""
+
+    start: SyncPoint
+    end: SyncPoint
+    changes: list[Change]
+    tallies: Tallies | None  #: what the counts must add up to at the end; None if more batches follow

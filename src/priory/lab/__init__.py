@@ -1,7 +1,7 @@
-"""The workbench: judge any classifier honestly, and look at the result.
+"""The workbench: evaluate any classifier by mail it has not learned, and show the result.
 
-Whatever predicts probabilities can be judged: the toolkit's models, any scikit-learn pipeline, and the filter itself on
-its owner's mail. Figures come with intervals, and with a word on whether to believe them.
+It takes every classifier that predicts probabilities: the toolkit's models, scikit-learn's pipelines, and the filter on
+its owner's mail. Every figure has an interval, and every report says how far to trust its best figure.
 
 >>> from sklearn.naive_bayes import BernoulliNB as TheirNB
 >>> from priory.bayes import BernoulliNB
@@ -12,32 +12,44 @@ its owner's mail. Figures come with intervals, and with a word on whether to bel
 >>> [float(run.predictions.errors.mean()) for run in runs]
 [0.0, 0.0]
 
-What has a module of its own is imported from there: `priory.lab.replay`, `nested`, `learning_curve`, `leave_one_out`,
-`exclusion`, `suspects`, `bayes_error`, `bayes_bounds`, `no_free_lunch`, `measures`.
+| package or module | purpose |
+|---|---|
+| `splits` | divide examples into folds, with copies, threads and senders on one side |
+| `models` | models by name, and the filter as a classifier |
+| `evaluation` | cross-validation, nested choice, learning curves, leave-one-out, replay |
+| `measures` | figures with intervals, and tests of differences |
+| `trust` | whether to believe an error rate |
+| `label_errors` | labels that look wrong |
+| `limits` | the Bayes error, and why no classifier is best for everything |
+| `report` | a report as a page, as text, as JSON |
+| `test_set` | a test set that counts how often it was used |
+| `cache` | results on disk |
+| `track_record`, `cost_trial` | a filter judged by its predictions for its own lessons |
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from priory.lab.bench import Bench, Subject, judge
     from priory.lab.error import LabError
-    from priory.lab.feedback import Feedback
-    from priory.lab.filter_classifier import FilterClassifier
-    from priory.lab.interval import Interval
-    from priory.lab.judging import Task, judged
+    from priory.lab.evaluation.bench import Bench, Subject, judge
+    from priory.lab.evaluation.cross_validation import Task, judged
+    from priory.lab.evaluation.replay import Feedback, FewLessons
     from priory.lab.mail import Mail
+    from priory.lab.measures.interval import Interval
+    from priory.lab.models.filter_classifier import FilterClassifier
     from priory.lab.predictions import Predictions
     from priory.lab.report import Report, page, text
     from priory.lab.run import Run
-    from priory.lab.sealed import Sealed, seal
     from priory.lab.splits import Folds, folds, joined, near_duplicates, threads
-    from priory.lab.trust import Claim, judgement, winner_trust
+    from priory.lab.test_set import Sealed, seal
+    from priory.lab.trust import ErrorClaim, judgement, winner_trust
 
 __all__ = [
     "Bench",
-    "Claim",
+    "ErrorClaim",
     "Feedback",
+    "FewLessons",
     "FilterClassifier",
     "Folds",
     "Interval",
@@ -63,28 +75,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Bench": "bench",
-    "Claim": "trust",
-    "Feedback": "feedback",
-    "FilterClassifier": "filter_classifier",
+    "Bench": "evaluation.bench",
+    "ErrorClaim": "trust",
+    "Feedback": "evaluation.replay",
+    "FewLessons": "evaluation.replay",
+    "FilterClassifier": "models.filter_classifier",
     "Folds": "splits",
-    "Interval": "interval",
+    "Interval": "measures.interval",
     "LabError": "error",
     "Mail": "mail",
     "Predictions": "predictions",
     "Report": "report",
     "Run": "run",
-    "Sealed": "sealed",
-    "Subject": "bench",
-    "Task": "judging",
+    "Sealed": "test_set",
+    "Subject": "evaluation.bench",
+    "Task": "evaluation.cross_validation",
     "folds": "splits",
     "joined": "splits",
-    "judge": "bench",
-    "judged": "judging",
+    "judge": "evaluation.bench",
+    "judged": "evaluation.cross_validation",
     "judgement": "trust",
     "near_duplicates": "splits",
     "page": "report",
-    "seal": "sealed",
+    "seal": "test_set",
     "text": "report",
     "threads": "splits",
     "winner_trust": "trust",
@@ -92,7 +105,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: few need all of it, and scikit-learn takes a second to load."""
+    """Load a name on first use: scikit-learn takes a second to load, and few callers need all of it."""
     if name not in _HOMES:
         raise AttributeError(f"module 'priory.lab' has no attribute {name!r}")
     return getattr(import_module(f"priory.lab.{_HOMES[name]}"), name)

@@ -1,5 +1,5 @@
-"""Says why a classifier cannot be judged as asked, and what to do about it."""
+"""The error of the workbench."""
 
 
 class LabError(Exception):
-    """Something about the mail, the model or the question makes an honest answer impossible; the text says what."""
+    """Raised when the mail, the model or the request does not allow a valid evaluation; the text says why."""

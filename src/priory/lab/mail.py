@@ -1,24 +1,34 @@
-"""A set of labelled mail as a matrix that any classifier can learn from, read once and shared by all of them."""
+"""Labelled mail as a matrix for any classifier, and its folds.
 
+Spam comes in waves of near-copies, and answers quote what they answer. A classifier that has learned one of them has
+seen the others, and looks better than it is on new mail. So the folds of mail keep such messages on one side.
+"""
+
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from priory.features import KINDS, MOST_BITS, Features
 from priory.features.vectorizer import columns
 from priory.lab.error import LabError
-from priory.lab.example import Example
+from priory.lab.examples import Example, by_time
+from priory.lab.splits import Folds, How, folds, joined, near_duplicates, threads
+
+WAYS: Final = ("stratified", "k-fold", "random", "time", "sender", "thread", "leave-one-out")
+_TEXT: Final = [KINDS.index(kind) for kind in ("word", "pair")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mail:
-    """Messages in order, their labels and their features: `X[message, feature]` is 1 where a message has the feature.
+    """Messages in order, with labels and features: `X[message, feature]` is 1 if the message has the feature.
 
-    `columns` says which of the filter's columns (`MailVectorizer`) each feature is: those that no message has, nearly
-    all of the fifty million, are left out.
+    `columns` has the column of each feature in `MailVectorizer`. Of its fifty million columns, those that no message
+    has are left out.
     """
 
     X: Any  #: scipy's CSR matrix
@@ -33,14 +43,23 @@ class Mail:
 
     @classmethod
     def of(cls, examples: Iterable[Example], bits: int = 22) -> Self:
-        """Take examples in; `bits` are those of the features that were drawn from them."""
+        """Collect examples; `bits` is the number of hash bits of their features."""
         rows: list[NDArray[np.int32]] = []
         known: list[tuple[str, str, bytes, str, tuple[str, str, str], float]] = []
-        for each in examples:
-            rows.append(columns(each.message.features, bits).astype(np.int32))
-            known.append((each.label, each.name, each.message.digest, each.message.sender, each.thread, each.time))
+        for example in examples:
+            rows.append(columns(example.message.features, bits).astype(np.int32))
+            known.append(
+                (
+                    example.label,
+                    example.name,
+                    example.message.digest,
+                    example.message.sender,
+                    example.thread,
+                    example.time,
+                )
+            )
         if not rows:
-            raise LabError("there is no mail to judge by: name an index, or labelled mail, or teach the filter first")
+            raise LabError("there is no mail to judge by: name an index or labelled mail, or teach the filter first")
         labels, names, digests, senders, threads, times = zip(*known, strict=True)
         X, used = presence(rows)
         return cls(X, used, labels, names, digests, senders, threads, np.array(times), bits)
@@ -59,11 +78,11 @@ class Mail:
         return self.columns >> self.bits
 
     def by_time(self) -> "Mail":
-        """Return the messages in the order in which they came; those that do not say when come first."""
+        """Return the messages in order of time; those without a time come first."""
         return self.take(by_time(self.times))
 
     def take(self, which: Any) -> "Mail":
-        """Return some of the messages, given by numbers or a mask."""
+        """Return the messages selected by numbers or a mask."""
         numbers = np.arange(len(self))[which]
 
         def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -83,7 +102,7 @@ class Mail:
 
 
 def presence(rows: Sequence[NDArray[np.int32]]) -> tuple[csr_matrix, NDArray[np.int64]]:
-    """Return a matrix of presence from the columns of each row, and which columns it has: those that occur.
+    """Return a matrix of presence from the columns of each row, and the columns that occur in it.
 
     >>> X, used = presence([np.array([7, 9], np.int32), np.array([9], np.int32)])
     >>> X.toarray().tolist(), used.tolist()
@@ -95,11 +114,51 @@ def presence(rows: Sequence[NDArray[np.int32]]) -> tuple[csr_matrix, NDArray[np.
     return X, used.astype(np.int64)
 
 
-def by_time(times: Sequence[float] | NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the numbers of messages in the order of their times; what has none (NaN) comes first.
+def copies(mail: Mail) -> NDArray[np.int64]:
+    """Return a group number for each message: near-copies have the same."""
+    return near_duplicates(mail.X[:, np.flatnonzero(np.isin(mail.kinds, _TEXT))])
 
-    >>> by_time([3.0, 1.0, np.nan]).tolist()
-    [2, 1, 0]
+
+def text_columns(features: Features, bits: int = MOST_BITS) -> NDArray[np.int32]:
+    """Return the columns by which near-copies are found: words and pairs of words."""
+    numbers = columns(features, bits)
+    return numbers[np.isin(numbers >> bits, _TEXT)].astype(np.int32)
+
+
+def mail_folds(mail: Mail, by: str = "stratified", n_folds: int = 5, seed: int = 0, *, together: bool = True) -> Folds:
+    """Return folds of mail, with near-copies on one side unless `together` is false.
+
+    Folds by sender or thread also keep messages of one sender's domain or one conversation on one side. Folds by time
+    use the order of the mail.
     """
-    known = np.asarray(times, np.float64)
-    return np.argsort(np.where(np.isnan(known), -np.inf, known), kind="stable")
+    if by not in WAYS:
+        raise LabError(f"cannot split mail by {by!r}; choose one of {', '.join(WAYS)}")
+    groups: list[NDArray[np.int64]] = [copies(mail)] if together else []
+    together_by = ["near-duplicates"] if together else []
+    if by == "sender":
+        groups.append(_by_sender(mail))
+        together_by.append("senders")
+    if by == "thread":
+        if not any(own for own, _, _ in mail.threads):
+            raise LabError(
+                "no message has a Message-ID to find its thread by: a journal does not store it; name the mail itself"
+            )
+        groups.append(threads(mail.threads))
+        together_by.append("threads")
+    how = cast(How, "stratified" if by in {"sender", "thread"} else by)
+    together_ = joined(*groups) if groups else None
+    return folds(
+        mail.y, how, n_folds=n_folds, seed=seed, groups=together_, grouping=" and ".join(together_by) or "groups"
+    )
+
+
+def _by_sender(mail: Mail) -> NDArray[np.int64]:
+    """Number messages by the domain of their sender; a message without a sender is its own group."""
+    named = [sender or f"\0{number}" for number, sender in enumerate(mail.senders)]
+    return np.asarray(np.unique(named, return_inverse=True)[1], np.int64)
+
+
+def mail_digest(digests: Sequence[bytes], labels: Sequence[str]) -> str:
+    """Return a digest of a set of labelled messages, whatever their order."""
+    parts = sorted(digest + label.encode() for digest, label in zip(digests, labels, strict=True))
+    return hashlib.sha256(b"".join(parts)).hexdigest()

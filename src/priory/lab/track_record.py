@@ -1,22 +1,33 @@
-"""How good a filter was on its own mail: what was predicted of each lesson before it was learned, and what it was."""
+"""The track record of a filter: its predictions for its lessons, each made before the lesson was learned.
+
+Such predictions are as valid as any test, because none has seen its own message. They are stored with the lessons, so
+nothing has to be learned again for them (Dawid 1984 calls this prequential).
+
+A. Dawid: Present position and potential developments: the prequential approach. Journal of the Royal Statistical
+Society A 147, 1984, 278-292.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, Self
 
-from priory.filter import Filter
-from priory.lab.interval import Interval
+from priory.filter.filter import Filter
+from priory.filter.predictions import LessonPredictions
 from priory.lab.measures import Reliability, brier, calibration_error, log_loss, reliability
+from priory.lab.measures.drift import Window, drift
+from priory.lab.measures.interval import Interval, share
 from priory.lab.predictions import Predictions
-from priory.lab.prequential import Stretch, by_doubling, predictions_of
-from priory.lab.report.drift import Window, drift
 
 _N_BINS: Final = 10
 
 
+_FEWEST: Final = 25  # lessons in the first stretch
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
-    """Whether the probabilities of a label mean what they say."""
+class LabelCalibration:
+    """The calibration of one label's probabilities."""
 
     label: str
     error: float  #: the expected calibration error
@@ -36,16 +47,16 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Period:
-    """What happened in a window of the lessons, when these were learned, and how surprising they were."""
+    """A window of lessons, the times at which its first and last were learned, and its log loss."""
 
     window: Window
-    since: float | None  #: None if that lesson was forgotten just now
+    since: float | None  #: None if that lesson was forgotten in the meantime
     until: float | None
     loss: Interval
 
     @property
     def unsure(self) -> float:
-        """The share of which nothing would have been said."""
+        """The share of lessons that would have been *unsure*."""
         return int(self.window.counts[:, -1].sum()) / (self.window.end - self.window.begin)
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,28 +64,41 @@ class Period:
         return self.window.as_dict() | {"unsure": self.unsure, "log_loss": self.loss.as_dict()}
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive lessons, and the share of them for which another label was more probable."""
+
+    begin: int
+    end: int
+    wrong: Interval
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain values for JSON."""
+        return {"begin": self.begin, "end": self.end, "wrong": self.wrong.as_dict()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrackRecord:
-    """All that is known of how good a filter is; of a filter without predictions, nothing is."""
+    """The figures of a filter on its own lessons; empty for a filter without predictions."""
 
     labels: tuple[str, ...]
-    n: int  #: lessons that were predicted
+    n: int  #: number of predicted lessons
     loss: Interval | None
     brier: Interval | None
-    calibrations: Sequence[Calibration]
+    calibrations: Sequence[LabelCalibration]
     periods: Sequence[Period]
     stretches: Sequence[Stretch]
 
     @classmethod
     def of(cls, filter_: Filter) -> Self:
-        """Judge a filter by what was predicted of its lessons."""
+        """Judge a filter by the predictions for its lessons."""
         lessons = filter_.lessons.predicted()
         seen = predictions_of(lessons, filter_.options.labels)
         if not len(seen):
             return cls(seen.classes, 0, None, None, (), (), ())
         windows = drift(seen, filter_.options.costs)
-        ends = [number for each in windows for number in (each.begin, each.end - 1)]
-        times = filter_.journal.listing.times_of(lessons.changes[ends].tolist())
+        ends = [number for window in windows for number in (window.begin, window.end - 1)]
+        times = filter_.journal.queries.times_of(lessons.changes[ends].tolist())
         return cls(
             seen.classes,
             len(seen),
@@ -89,12 +113,37 @@ class TrackRecord:
         )
 
     @property
-    def about(self) -> Sequence[Calibration]:
-        """The calibrations that say something new: with two labels, that of the first is the mirror of the second."""
+    def about(self) -> Sequence[LabelCalibration]:
+        """The calibrations to show: with two labels only the second, because the first mirrors it."""
         return self.calibrations[1:] if len(self.labels) == 2 else self.calibrations
 
 
-def calibration_of(seen: Predictions, code: int) -> Calibration:
-    """Return whether the probabilities of a label mean what they say."""
+def predictions_of(lessons: LessonPredictions, labels: Sequence[str]) -> Predictions:
+    """Return the predictions for a filter's lessons, in the order in which they were learned."""
+    return Predictions(tuple(labels), lessons.labels, lessons.log_probabilities, ("",) * len(lessons.labels))
+
+
+def calibration_of(seen: Predictions, code: int) -> LabelCalibration:
+    """Return the calibration of one label."""
     error = calibration_error(seen, code, _N_BINS, n_resamples=0).estimate
-    return Calibration(seen.classes[code], error, reliability(seen, code, _N_BINS))
+    return LabelCalibration(seen.classes[code], error, reliability(seen, code, _N_BINS))
+
+
+def by_doubling(predictions: Predictions) -> list[Stretch]:
+    """Return the errors in stretches, each as long as all before it: the effect of each doubling of the lessons.
+
+    The remaining lessons form the last stretch if they are at least half of its length; otherwise they extend the
+    previous stretch.
+
+    >>> wrong_at_first = [[0.1, 0.9]] * 50 + [[0.9, 0.1]] * 90
+    >>> seen = Predictions.of(["ham", "spam"], ["ham"] * 140, wrong_at_first)
+    >>> [(stretch.begin, stretch.end, stretch.wrong.estimate) for stretch in by_doubling(seen)]
+    [(0, 25, 1.0), (25, 50, 1.0), (50, 140, 0.0)]
+    """
+    n = len(predictions)
+    edges = [0]
+    while edges[-1] < n:
+        end = 2 * edges[-1] or _FEWEST
+        edges.append(n if end + end // 2 > n else end)
+    errors = predictions.errors
+    return [Stretch(begin, end, share(int(errors[begin:end].sum()), end - begin)) for begin, end in pairwise(edges)]

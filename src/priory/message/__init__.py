@@ -1,11 +1,15 @@
-"""Any bytes in, a Message out: what a mail says, where it links to, what it carries, and what is wrong with it.
+"""Parses mail: any bytes in, a `Message` with texts, links, attachments and defects out.
 
-`parse` never raises and never takes long. What is broken, lying or too large becomes an entry in `defects`, which is
-evidence like everything else.
+`parse` never raises, and its limits bound the time it takes. Anything malformed, falsely declared or too large becomes
+an entry in `defects`, which is evidence like everything else. Two functions build on it: `identity` recognises the same
+message in several mailboxes, and `attached_messages` returns the messages inside a message.
 """
 
-from priory.message.letter import letter
-from priory.message.reading import (
+import hashlib
+from typing import Final
+
+from priory.message.mime import MOST_DECODED_BYTES, OuterStructure, body
+from priory.message.parser import (
     MOST_LINKS,
     MOST_SKELETON_BYTES,
     MOST_TEXT_BYTES,
@@ -25,7 +29,43 @@ __all__ = [
     "Link",
     "Message",
     "Text",
+    "attached_messages",
     "envelope_end",
-    "letter",
+    "identity",
     "parse",
 ]
+
+_SENDERS_HEADERS: Final = ("message-id", "date", "from", "subject")
+
+
+def identity(message: Message) -> bytes:
+    """Return a hash that is the same for all copies of a message, whichever way they were delivered.
+
+    It covers only what the sender wrote: Message-ID, date, sender and subject. The digest of a message differs between
+    copies, because servers add headers: a mail server asks the filter before it has added its own, and copies for two
+    recipients name different recipients.
+
+    >>> raw = b"From: ann@mail.example\\nSubject: lunch?\\n\\nAt noon?"
+    >>> identity(parse(b"Received: by mx.home.example\\n" + raw)) == identity(parse(raw))
+    True
+    """
+    headers = "\n".join([message.header(name) for name in _SENDERS_HEADERS])
+    return hashlib.sha256(headers.encode("utf-8", "replace")).digest()
+
+
+def attached_messages(raw: bytes) -> list[bytes]:
+    r"""Return the messages that are attached to a message, in order and byte for byte.
+
+    A message inside an attached message is not listed by itself. Attachments count as messages if they have the type
+    message/rfc822, encoded or not, or a file name that ends in `.eml`.
+
+    >>> raw = b"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/rfc822\n\nSubject: hi\n\n--x--"
+    >>> attached_messages(raw)
+    [b'Subject: hi\n']
+    """
+    structure = OuterStructure(raw, envelope_end(raw))
+    by_position = {start: raw[start:end] for start, end in structure.attached}
+    for part in structure.parts:
+        if part.content_type == "message/rfc822" or part.kind.filename.lower().endswith(".eml"):
+            by_position[part.start] = body(raw, part, MOST_DECODED_BYTES)[0]
+    return [attached for _, attached in sorted(by_position.items()) if attached.strip()]

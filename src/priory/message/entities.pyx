@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Entities of HTML, decoded as browsers do: `&lt;`, `&#8364;`, `&notit;`."""
+"""Decodes HTML entities as browsers do: `&lt;`, `&#8364;`, `&notit;`."""
 
 from html.entities import html5
 
@@ -11,10 +11,10 @@ cdef enum:
     LONGEST_ENTITY = 32
 
 
-def unescaped(bytes text):
-    """Return UTF-8 with its entities decoded, as `html.unescape` does it, for numbers of any length.
+def unescape_entities(bytes text):
+    """Decode the entities in UTF-8 text like `html.unescape`, but also numbers of any length.
 
-    >>> unescaped(b"5 &lt; 7 &amp; &#8364;&#x20AC; &notit; &nosuch;").decode()
+    >>> unescape_entities(b"5 &lt; 7 &amp; &#8364;&#x20AC; &notit; &nosuch;").decode()
     '5 < 7 & €€ ¬it; &nosuch;'
     """
     cdef const uint8_t* begin = <const uint8_t*> PyBytes_AS_STRING(text)
@@ -53,7 +53,7 @@ def unescaped(bytes text):
 
 
 cdef const uint8_t* number_end(const uint8_t* at, const uint8_t* end) noexcept:
-    """Where the digits of `&#…` or `&#x…` end; NULL if there are none."""
+    """Return the end of the digits of `&#…` or `&#x…`, or NULL if there are no digits."""
     cdef bint is_hexadecimal = at < end and at[0] | 32 == 120
     cdef const uint8_t* begin
     at += is_hexadecimal
@@ -64,7 +64,7 @@ cdef const uint8_t* number_end(const uint8_t* at, const uint8_t* end) noexcept:
 
 
 cdef bytes by_number(const uint8_t* at, const uint8_t* end):
-    """The character of a number; what is none gives a sign for that, or nothing, as in browsers."""
+    """Return the character with this number. Invalid numbers give U+FFFD or nothing, as in browsers."""
     cdef uint32_t n = 0
     cdef bint is_hexadecimal = at[0] | 32 == 120
     at += is_hexadecimal
@@ -80,14 +80,14 @@ cdef bytes by_number(const uint8_t* at, const uint8_t* end):
     return chr(n).encode()
 
 
-# Numbers of control characters are read as what Windows has in their place.
+# Browsers read the numbers of these control characters as characters of windows-1252.
 cdef str WINDOWS = "".join(
     [bytes([n]).decode("cp1252") if n not in (0x81, 0x8D, 0x8F, 0x90, 0x9D) else chr(n) for n in range(0x80, 0xA0)]
 )
 
 
 cdef bytes by_name(const uint8_t* at, const uint8_t* end):
-    """The characters of a name, or of the longest beginning of it that is one, with the rest as it stands."""
+    """Return the characters of an entity's name, or of its longest prefix that is a name, with the rest unchanged."""
     cdef bytes name = PyBytes_FromStringAndSize(<const char*> at, end - at)
     cdef Py_ssize_t length = len(name)
     if not name.isascii():

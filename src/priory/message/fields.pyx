@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The fields of one header block: where each name and value lies, in one pass over its bytes.
+"""Finds the fields of one header block: the position of each name and value, in one pass over the bytes.
 
-A field is a name of visible ASCII up to a colon, and what follows it up to the first line that does not begin with
-white space. Lines that are none are passed over, and so are fields that are never evidence. Nothing is copied unless
-the lines end in CR LF or a value has to be decoded.
+A field is a name of visible ASCII, a colon, and a value that goes on up to the first line that does not begin with
+white space. Other lines are skipped, and so are fields that are never evidence. Nothing is copied unless the lines end
+in CR LF or a value has to be decoded.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -12,19 +12,19 @@ from cpython.unicode cimport PyUnicode_DecodeLatin1, PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcpy
 
-from priory.message.headers import header, is_evidence
+from priory.message.headers import decode_value, is_evidence
 
 cdef enum:
-    LONGEST_NAME = 200  # longer ones no program writes, and is_evidence would remember them
+    LONGEST_NAME = 200  # no program writes longer names, and is_evidence caches every name it sees
 
 
 cdef inline bint is_space(uint8_t c) noexcept:
-    """White space as Python sees it in text of one byte per character."""
+    """Tell whether Python's str.isspace is true for this Latin-1 character."""
     return c == 32 or 9 <= c <= 13 or 28 <= c <= 31 or c == 0x85 or c == 0xA0
 
 
 cdef inline bint is_plain(const uint8_t* text, Py_ssize_t length) noexcept:
-    """Tell whether a value is ASCII without `=?`, which begins an encoded word."""
+    """Tell whether a value is ASCII without `=?`, the start of an encoded word."""
     cdef Py_ssize_t i
     cdef uint8_t every = text[0] if length else 0, encoded = 0
     for i in range(1, length):
@@ -34,16 +34,19 @@ cdef inline bint is_plain(const uint8_t* text, Py_ssize_t length) noexcept:
 
 
 cdef int fit(bytes raw, Py_ssize_t start, Py_ssize_t end) except -1:
-    """Raise unless this is a stretch of the bytes: no loop looks again."""
+    """Raise IndexError unless start and end lie inside the bytes. The loops rely on it and do not check again."""
     if not 0 <= start <= end <= PyBytes_GET_SIZE(raw):
-        raise IndexError(f"{start} to {end} is no stretch of {PyBytes_GET_SIZE(raw)} bytes")
+        raise IndexError(f"{start} to {end} is not within {PyBytes_GET_SIZE(raw)} bytes")
     return 0
 
 
 cdef const uint8_t* field_end(
     const uint8_t* at, const uint8_t* end, Py_ssize_t* name, Py_ssize_t* colon
 ) noexcept:
-    """Where the field that begins here ends, at a line end or at `end`; NULL if none does. Sets its name's length."""
+    """Return the end of the field that begins at `at`, a line end or `end`; NULL if no field begins there.
+
+    Sets `name` to the length of the field's name and `colon` to the offset of its colon.
+    """
     cdef const uint8_t* line_end
     name[0] = 0
     while at + name[0] < end and 33 <= at[name[0]] <= 126 and at[name[0]] != 58:
@@ -60,7 +63,7 @@ cdef const uint8_t* field_end(
 
 
 def leading_fields_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
-    """Return where the first line that is no field begins.
+    """Return the position of the first line that is not a header field.
 
     >>> leading_fields_end(b"X-Spam-Status: Yes\\nHello Ann,\\n", 0, 30)
     19
@@ -78,7 +81,7 @@ def leading_fields_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
 
 
 cdef bint is_named(const Field* field, bytes name) noexcept:
-    """Tell whether a field has this name, which is given in lower case."""
+    """Tell whether a field has this name. The name is in lower case."""
     cdef const uint8_t* wanted = <const uint8_t*> PyBytes_AS_STRING(name)
     cdef Py_ssize_t i
     if field.name_length != PyBytes_GET_SIZE(name):
@@ -90,7 +93,7 @@ cdef bint is_named(const Field* field, bytes name) noexcept:
 
 
 cdef class Fields:
-    """The fields of the header block between two places of a message, in order.
+    """The header fields between two positions of a message, in order.
 
     >>> fields = Fields(b"Subject: hello\\n  you\\nX-Spam-Status: Yes\\n", 0, 40)
     >>> fields.pairs()
@@ -136,7 +139,7 @@ cdef class Fields:
     cdef int _append(
         self, const uint8_t* name, Py_ssize_t name_length, const uint8_t* value, const uint8_t* end
     ) except -1:
-        # No field that is not read begins with another letter.
+        # All ignored fields begin with x or s: other names need no lookup.
         if name[0] | 32 == 120 or name[0] | 32 == 115:
             if not is_evidence(PyUnicode_DecodeLatin1(<const char*> name, name_length, NULL)):
                 return 0
@@ -152,7 +155,7 @@ cdef class Fields:
         return 0
 
     cdef const Field* first(self, bytes name) noexcept:
-        """The first field of a name, which is given in lower case; NULL if there is none."""
+        """Return the first field of this name (in lower case), or NULL."""
         cdef Py_ssize_t i
         for i in range(self.n):
             if is_named(&self.field[i], name):
@@ -160,7 +163,7 @@ cdef class Fields:
         return NULL
 
     cdef str raw_value(self, bytes name):
-        """The first value of a name that is not empty, a character per byte; call it before `decode`."""
+        """Return the first non-empty value of this name as Latin-1 text. Call before `decode`."""
         cdef Py_ssize_t i
         for i in range(self.n):
             if is_named(&self.field[i], name):
@@ -172,14 +175,14 @@ cdef class Fields:
         return ""
 
     cdef int decode(self, list defects) except -1:
-        """Put decoded values, in UTF-8, in the place of those that have to be; note what was wrong with their bytes."""
+        """Replace encoded values by their decoded UTF-8, and append the defects of their bytes to `defects`."""
         cdef Py_ssize_t i
         cdef bytes decoded
         cdef Field* field
         for i in range(self.n):
             field = &self.field[i]
             if not field.is_plain:
-                read, defect = header(PyUnicode_DecodeLatin1(<const char*> field.value, field.value_length, NULL))
+                read, defect = decode_value(PyUnicode_DecodeLatin1(<const char*> field.value, field.value_length, NULL))
                 if defect is not None:
                     defects.append(defect)
                 decoded = read.encode("utf-8", "replace")
@@ -189,7 +192,7 @@ cdef class Fields:
         return 0
 
     cdef bytes canonical(self):
-        """The fields as they enter the digest of a message, an empty line at the end; call it before `decode`."""
+        """Return the fields as the digest of a message reads them, followed by an empty line. Call before `decode`."""
         cdef Py_ssize_t i, size = 1, length
         for i in range(self.n):
             size += self.field[i].name_length + self.field[i].value_length + 2

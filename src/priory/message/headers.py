@@ -1,8 +1,8 @@
-"""What stands in header fields: encoded words and parameters; and which fields are never evidence.
+"""Decodes the values of header fields, and tells which fields are never evidence.
 
-Verdict headers of other filters are cut out before anything else looks at the message: senders forge them, and in a
-collection of old mail they give the answer away. So are the notes that a mailbox keeps about its messages (read,
-flagged, kept as junk): they say what a person did, not what the message is.
+Verdict headers of other filters are removed before anything reads the message: senders forge them, and in a collection
+of old mail they give the answer away. So are the notes of mailboxes (read, flagged, filed as junk): they record what a
+person did, not what the message is.
 """
 
 import binascii
@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from priory.message.charset import decode
 from priory.message.transfer import base64_bytes
 
-#: Fields whose names begin like this are another filter's verdict (docs/headers.md lists them with their programs).
+#: Prefixes of the verdict headers of other filters (docs/headers.md lists them with their programs).
 VERDICT_PREFIXES: Final = (
     "x-priory-", "x-spam", "x-bogosity", "x-dspam-", "x-crm114-", "x-spambayes", "x-osbf-", "x-sa-", "x-antispam",
     "x-anti-spam", "x-rspamd-", "x-rspam-", "x-amavis-", "x-virus-", "x-mailscanner", "x-scanned", "x-scanner",
@@ -26,7 +26,7 @@ VERDICT_PREFIXES: Final = (
     "x-yahoofilteredbulk", "x-policyd-", "x-postgrey", "x-greylist", "x-clx-", "x-vade", "x-vr-", "x-halon-",
     "x-mimedefang", "x-bayes", "x-text-classification", "x-popfile", "x-assp-", "x-trend-micro", "x-spf-scan",
 )  # fmt: skip
-#: What mailboxes and mail programs note on a stored message.
+#: Fields that mailboxes and mail programs add to a stored message.
 BOOKKEEPING: Final = frozenset(
     ("status", "x-status", "x-keywords", "x-uid", "x-imap", "x-imapbase", "x-mozilla-status", "x-mozilla-status2",
      "x-mozilla-keys", "x-evolution", "x-evolution-source", "x-gmail-labels", "x-folder", "x-kmail-mdn-sent")
@@ -40,7 +40,7 @@ _PARAMETER = re.compile(r";\s*([\w!#$&+.^`|~-]+?)(?:\*(\d{1,4}))?(\*)?\s*=\s*(\"
 
 @lru_cache(maxsize=4096)
 def is_evidence(name: str) -> bool:
-    """Tell whether a field may be read at all: not a verdict of a filter, not a note of a mailbox.
+    """Tell whether a field may be read: it is neither a filter's verdict nor a mailbox's note.
 
     >>> is_evidence("Subject"), is_evidence("X-Spam-Status"), is_evidence("X-Priory-Verdict")
     (True, False, False)
@@ -49,36 +49,36 @@ def is_evidence(name: str) -> bool:
     return lowered not in BOOKKEEPING and not lowered.startswith(VERDICT_PREFIXES)
 
 
-def header(raw: str) -> tuple[str, str | None]:
-    """Return a decoded value, given a character per byte, and what was wrong with its bytes, if anything was.
+def decode_value(raw: str) -> tuple[str, str | None]:
+    """Decode a header value, given as Latin-1 text; return it and the defect of its bytes, or None.
 
-    >>> header(" Gr\xfc\xdfe")
+    >>> decode_value(" Gr\xfc\xdfe")
     (' Grüße', '8-bit text in a header')
     """
     defect = None
     if not raw.isascii():
         raw, defect = decode(raw.encode("latin-1"), None)
-    return decoded(raw), defect and "8-bit text in a header"
+    return decode_words(raw), defect and "8-bit text in a header"
 
 
-def decoded(text: str) -> str:
-    """Return text with its encoded words decoded (RFC 2047); what cannot be decoded stays as it is.
+def decode_words(text: str) -> str:
+    """Decode the encoded words in a text (RFC 2047). Words that cannot be decoded stay unchanged.
 
-    >>> decoded("=?utf-8?B?R3LDvMOfZQ==?= =?iso-8859-1?Q?_aus_K=F6ln?=")
+    >>> decode_words("=?utf-8?B?R3LDvMOfZQ==?= =?iso-8859-1?Q?_aus_K=F6ln?=")
     'Grüße aus Köln'
     """
-    return _ENCODED_RUN.sub(lambda run: _decoded_run(run[0]), text) if "=?" in text else text
+    return _ENCODED_RUN.sub(lambda run: _decode_run(run[0]), text) if "=?" in text else text
 
 
-def _decoded_run(run: str) -> str:
-    """Decode adjacent encoded words; those of one charset are joined first, as a character may be cut in two."""
+def _decode_run(run: str) -> str:
+    """Decode adjacent encoded words. Words of one charset are joined first: a character may be split across two."""
     words = _ENCODED_WORD.findall(run)
     by_charset = groupby(words, key=lambda word: str(word[0]).lower())
     text = "".join(
         decode(b"".join(_word_bytes(encoding, text) for _, encoding, text in group), charset)[0]
         for charset, group in by_charset
     )
-    return text.replace("\r", " ").replace("\n", " ")  # an encoded line end would forge a header in our sections
+    return text.replace("\r", " ").replace("\n", " ")  # an encoded line end could forge a header line in a section
 
 
 def _word_bytes(encoding: str, text: str) -> bytes:
@@ -87,38 +87,38 @@ def _word_bytes(encoding: str, text: str) -> bytes:
 
 
 def parameters(value: str) -> tuple[str, dict[str, str]]:
-    """Split a structured value such as Content-Type into its head and its parameters (RFC 2045, 2231).
+    """Split a structured value, such as Content-Type, into its first part and its parameters (RFC 2045, 2231).
 
     >>> parameters('text/plain; charset="utf-8"; name*0*=utf-8\\'\\'a%20; name*1=b.txt')
     ('text/plain', {'charset': 'utf-8', 'name': 'a b.txt'})
     """
     if ";" not in value:
         return value.strip().lower(), {}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     segments: dict[str, dict[int, tuple[bool, str]]] = {}
     for name, index, star, text in _PARAMETER.findall(value):
         key = name.lower()
-        plain = _unquoted(text)
+        plain = _unquote(text)
         if index or star:
             segments.setdefault(key, {}).setdefault(int(index or 0), (bool(star), plain))
         elif plain.isascii() or key == "boundary":
-            found.setdefault(key, plain)
+            values.setdefault(key, plain)
         else:
-            found.setdefault(key, decode(plain.encode("latin-1", "replace"), None)[0])
+            values.setdefault(key, decode(plain.encode("latin-1", "replace"), None)[0])
     for key, numbered in segments.items():
-        found[key] = _joined([numbered[i] for i in sorted(numbered)])
-    return value.partition(";")[0].strip().lower(), found
+        values[key] = _join_segments([numbered[i] for i in sorted(numbered)])
+    return value.partition(";")[0].strip().lower(), values
 
 
-def _unquoted(text: str) -> str:
-    """Take off the quotes; one that was never closed, too."""
+def _unquote(text: str) -> str:
+    """Remove the quotes around a text, also an opening quote that is never closed."""
     if len(text) > 1 and text[0] == text[-1] == '"':
         return re.sub(r'\\(["\\])', r"\1", text[1:-1]) if "\\" in text else text[1:-1]
     return text.lstrip('"')
 
 
-def _joined(segments: list[tuple[bool, str]]) -> str:
-    """Join the segments of a parameter; the first may name the charset, those with a star are percent-encoded."""
+def _join_segments(segments: list[tuple[bool, str]]) -> str:
+    """Join the segments of a parameter. The first may name the charset; those with a star are percent-encoded."""
     starred, first = segments[0]
     charset = None
     if starred and first.count("'") > 1:

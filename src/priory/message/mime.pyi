@@ -9,7 +9,7 @@ MOST_HEADER_BYTES: Final = 262_144
 MOST_DECODED_BYTES: Final = 33_554_432
 
 class Kind:
-    """What the headers of a part say it is."""
+    """The content type, encoding and file name that the headers of a part declare."""
 
     content_type: str
     parameters: dict[str, str]
@@ -19,7 +19,7 @@ class Kind:
     filename: str
 
 class Part:
-    """A leaf of the message: its own header fields, what they say it is, and where its encoded body lies."""
+    """A leaf of the MIME tree: its header fields, its kind, and the positions of its encoded body."""
 
     fields: Fields
     kind: Kind
@@ -31,7 +31,7 @@ class Part:
     def parameters(self) -> dict[str, str]: ...
 
 class Structure:
-    """All parts of a message, the header fields of the containers on the way to them, and what was wrong."""
+    """The MIME tree of a message: its parts, the header fields of the containers around them, and its defects."""
 
     raw: bytes
     body: int
@@ -39,10 +39,10 @@ class Structure:
     outer: list[Fields]
     defects: list[str]
 
-class Enclosing(Structure):
-    """The parts of a message, but whole messages within it are not taken apart: `enclosed` is where they lie."""
+class OuterStructure(Structure):
+    """The MIME tree of a message without the insides of attached messages; `attached` has their positions."""
 
-    enclosed: list[tuple[int, int]]
+    attached: list[tuple[int, int]]
     def __init__(self, raw: bytes, start: int) -> None: ...
 
 def structure(raw: bytes, start: int) -> Structure: ...

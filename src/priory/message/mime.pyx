@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""From raw bytes to the parts of a message, for any bytes, within limits that no message can talk us out of.
+"""Splits raw bytes into the MIME parts of a message. Works for any bytes, within fixed limits.
 
-One reader for all mail, written for hostile mail: it works with positions in one buffer, never copies what it does
-not return, and never goes back. The alternatives were measured in docs/decisions/parsing.md.
+The parser is written for hostile mail: it works with positions in one buffer, copies only what it returns, and never
+backtracks. docs/decisions/parsing.md has measurements of the alternatives.
 """
 
 import binascii
@@ -16,35 +16,38 @@ from priory.message.fields cimport Fields, fit
 
 from priory.message.charset import is_ascii_charset
 from priory.message.fields import leading_fields_end
-from priory.message.headers import decoded, parameters
+from priory.message.headers import decode_words, parameters
 from priory.message.transfer import base64_bytes
 
-DEEPEST = 25  #: multipart inside multipart
+DEEPEST = 25  #: levels of multipart inside multipart
 MOST_PARTS = 250
-MOST_BOUNDARY_LINES = 20_000  #: that begin like a boundary and are none
+MOST_BOUNDARY_LINES = 20_000  #: lines that begin like a boundary, real or not
 MOST_HEADER_BYTES = 256 * 1024  #: of one header block
 MOST_DECODED_BYTES = 32 * 1024 * 1024  #: of one part
 
 cdef int _DEEPEST = DEEPEST, _MOST_PARTS = MOST_PARTS, _MOST_BOUNDARY_LINES = MOST_BOUNDARY_LINES
 cdef Py_ssize_t _MOST_HEADER_BYTES = MOST_HEADER_BYTES
 cdef dict _DECODERS = {"base64": (base64_bytes, 2), "quoted-printable": (binascii.a2b_qp, 4)}
-"""How to decode, and the most encoded bytes that are read for a decoded one."""
+"""The decoder of each encoding, and the most encoded bytes to read per decoded byte."""
 cdef frozenset _PLAIN = frozenset(("", "7bit", "8bit", "binary"))
 
 
 cdef class Kind:
-    """What the headers of a part say it is; nearly all mail has one of a few kinds, but for those with a boundary."""
+    """The content type, encoding and file name that the headers of a part declare.
+
+    Nearly all parts without a boundary have one of a few kinds, so kinds are cached.
+    """
 
     def __init__(self, str content_type, str disposition, str encoding):
-        said, self.parameters = parameters(content_type)
-        self.content_type = said
+        declared, self.parameters = parameters(content_type)
+        self.content_type = declared
         self.is_malformed = False
-        if said.count("/") != 1 or " " in said:
-            self.is_malformed = bool(said)
-            first = said.partition(" ")[0]
+        if declared.count("/") != 1 or " " in declared:
+            self.is_malformed = bool(declared)
+            first = declared.partition(" ")[0]
             self.content_type = first if first.count("/") == 1 else "text/plain"
         self.disposition, named = parameters(disposition)
-        self.filename = decoded(named.get("filename") or self.parameters.get("name") or "")
+        self.filename = decode_words(named.get("filename") or self.parameters.get("name") or "")
         self.encoding = encoding.lower().partition(";")[0].strip()
         self._classify()
 
@@ -58,7 +61,7 @@ cdef class Kind:
         return 0
 
     cdef Kind as_text(self):
-        """The same, if it were plain text."""
+        """Return a copy of this kind with the content type text/plain."""
         cdef Kind text = Kind("text/plain", "", "")
         text.encoding, text.disposition, text.filename = self.encoding, self.disposition, self.filename
         return text
@@ -68,7 +71,7 @@ _usual_kind = lru_cache(maxsize=512)(Kind)
 
 
 cdef class Part:
-    """A leaf of the message: its own header fields, what they say it is, and where its encoded body lies."""
+    """A leaf of the MIME tree: its header fields, its kind, and the positions of its encoded body."""
 
     def __init__(self, Fields fields, Kind kind, Py_ssize_t start, Py_ssize_t end):
         self.fields = fields
@@ -78,17 +81,17 @@ cdef class Part:
 
     @property
     def content_type(self):
-        """What it is."""
+        """The declared content type, such as `text/plain`."""
         return self.kind.content_type
 
     @property
     def parameters(self):
-        """What its content type says beside."""
+        """The parameters of the content type, such as `charset`."""
         return self.kind.parameters
 
 
 cdef class Structure:
-    """All parts of a message, the header fields of the containers on the way to them, and what was wrong."""
+    """The MIME tree of a message: its parts, the header fields of the containers around them, and its defects."""
 
     def __init__(self, bytes raw, Py_ssize_t start):
         self.raw = raw
@@ -98,14 +101,14 @@ cdef class Structure:
         self.body = self._read(start, len(raw), 0)
 
     cdef Py_ssize_t _read(self, Py_ssize_t start, Py_ssize_t end, int depth) except -1:
-        """Add what stands between `start` and `end` to what was found; return where its body begins."""
+        """Add the parts between `start` and `end`; return the position at which the body begins."""
         cdef Py_ssize_t block_end, body, text
         block_end, body = header_end(self.raw, start, end)
         if block_end - start > _MOST_HEADER_BYTES:
             self.defects.append("headers too long")
             block_end = start + _MOST_HEADER_BYTES
         cdef Fields own = Fields(self.raw, start, block_end)
-        if own.n == 0:  # text without headers: what stands where they should is text, too
+        if own.n == 0:  # no headers at all: lines in their place belong to the text
             text = leading_fields_end(self.raw, start, block_end)
             body = text if text < block_end else body
         cdef Part part = self._part(own, body, end)
@@ -150,7 +153,7 @@ cdef class Structure:
         return 0
 
     cdef list _pieces(self, Py_ssize_t start, Py_ssize_t end, bytes boundary):
-        """Where each piece between two boundary lines lies (RFC 2046, 5.1.1)."""
+        """Return the start and end of each piece between two boundary lines (RFC 2046, 5.1.1)."""
         cdef bytes delimiter = b"\n--" + boundary, raw = self.raw
         cdef Py_ssize_t begin = -1, at = raw.find(delimiter, max(start - 1, 0), end), after, line_end
         cdef int lines = 0
@@ -174,18 +177,18 @@ cdef class Structure:
         return pieces
 
 
-cdef class Enclosing(Structure):
-    """The parts of a message, but whole messages within it are not taken apart: `enclosed` is where they lie."""
+cdef class OuterStructure(Structure):
+    """The MIME tree of a message without the insides of attached messages; `attached` has their positions."""
 
-    cdef readonly list enclosed
+    cdef readonly list attached
 
     def __cinit__(self):
-        self.enclosed = []
+        self.attached = []
 
     cdef int _descend(self, Part part, list pieces, int depth) except -1:
         if part.kind.is_multipart:
             return Structure._descend(self, part, pieces, depth)
-        self.enclosed += pieces
+        self.attached += pieces
         return 0
 
 
@@ -200,7 +203,7 @@ def structure(bytes raw, Py_ssize_t start):
 
 
 cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
-    """Return where the header block ends and where the body begins: before and after the first empty line."""
+    """Return the end of the header block and the start of the body, before and after the first empty line."""
     fit(raw, start, end)
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
     cdef const uint8_t* at = text + start
@@ -216,7 +219,7 @@ cpdef tuple header_end(bytes raw, Py_ssize_t start, Py_ssize_t end):
 
 
 cpdef tuple body(bytes raw, Part part, Py_ssize_t most):
-    """Return up to `most` bytes of a part's decoded body, and what was wrong with its encoding."""
+    """Return up to `most` bytes of a part's decoded body, and the defect of its encoding or None."""
     cdef bytes data
     cdef Py_ssize_t longest = 1, stop
     if part.kind.encoding in _DECODERS:

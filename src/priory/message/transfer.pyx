@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Base64 as mail has it: cut, padded wrongly, with stray characters; what can be decoded is."""
+"""Decodes base64 as it occurs in mail: truncated, wrongly padded, or with stray characters."""
 
 import binascii
 import re
@@ -18,9 +18,9 @@ for _digit, _byte in enumerate(bytearray(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk
 
 
 def base64_bytes(bytes data):
-    """Decode base64 as far as it goes: foreign characters are skipped, a cut-off end is dropped.
+    """Decode base64 as far as possible: skip foreign characters and drop an incomplete end.
 
-    What is as it should be, which is nearly all, is decoded here; where something is not, the standard library goes on.
+    Valid input, which is nearly all, is decoded here; from the first irregularity on the standard library takes over.
 
     >>> base64_bytes(b"SGVsbG8"), base64_bytes(b"SGVs!bG8=x")
     (b'Hello', b'Hello')

@@ -1,24 +1,24 @@
-"""The values that a message is made of."""
+"""The values of a parsed message: header fields, links and attachments."""
 
 from typing import NamedTuple
 
 
 class Header(NamedTuple):
-    """One field: its name as written, and its value decoded, with folds kept as the sender made them."""
+    """One header field: its name as written and its decoded value, with line folds unchanged."""
 
     name: str
     value: str
 
 
 class Link(NamedTuple):
-    """Where a link leads, and the words it is shown as (for a bare address in the text, the address)."""
+    """The target of a link and its visible text (for a bare address in the text, the address)."""
 
     target: str
     text: str
 
 
 class Attachment(NamedTuple):
-    """A part that is no text, or a text that is offered as a file."""
+    """A part that is not text, or a text part that is declared as a file."""
 
     content_type: str
     filename: str

@@ -1,5 +1,6 @@
-"""The daemon: `priory serve`. Who listens and who uses asyncio is here and nowhere else.
+"""The daemon that `priory serve` runs, and the only part of Priory that listens on sockets or uses asyncio.
 
-A master binds the listeners and forks workers, one per core. Each worker opens the filter for itself, takes connections
-from the listeners that all share, and answers them in one event loop. docs/decisions/serve.md says why.
+`daemon` has the processes: a master binds the listeners and forks workers, one per core. `protocols` speaks spamd and
+milter, `http` the API, and `page` is the web page. `metrics` counts what they do, and `evaluation` runs comparisons of
+the workbench in the background. These folders share the modules beside them. docs/decisions/serve.md gives the reasons.
 """

@@ -1,43 +1,58 @@
-"""What can be set about the daemon."""
+"""Settings of the daemon, and two constants that all its processes share."""
 
 import os
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from ipaddress import ip_address
+from typing import Final
+
+#: The signal by which the master tells a process to accept no new connections and to exit after its last one.
+RETIRE: Final = signal.SIGUSR1
+DRAIN_S: Final = 5.0  #: seconds for clients to finish sending their requests after the daemon gets the signal to stop
+
+
+class Action(StrEnum):
+    """What a milter does with a message."""
+
+    MARK = "mark"
+    QUARANTINE = "quarantine"
+    REJECT = "reject"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What may be done with unwanted mail beside marking it, and what that costs for each label that may be true."""
+    """What a milter may do with unwanted mail besides marking it, and what that costs for each true label."""
 
     reject: Mapping[str, float] | None = None
     quarantine: Mapping[str, float] | None = None
-    checks_authenticated: bool = False  #: also mail of users who have logged in to send it
+    checks_authenticated: bool = False  #: also check mail that users send after logging in
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """Where the daemon listens beside its home's socket, with how many processes, and what it takes from clients."""
+class ServeOptions:
+    """Addresses besides the home's own socket, the number of processes, and limits for clients."""
 
-    spamd: tuple[str, ...] = ()  #: addresses, each a path or host:port
+    spamd: tuple[str, ...] = ()  #: addresses: paths, or host:port
     milter: tuple[str, ...] = ()
     policy: Policy = field(default_factory=Policy)
     workers: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     max_connections: int = 256
     max_bytes: int = 10 * 1024 * 1024
-    timeout: int = 30  #: seconds for a client to send its request, and for it to take the answer
-    http: tuple[str, ...] = ()  #: addresses of this machine alone, unless there is a url
-    url: str = ""  #: https://…, by which a proxy with TLS leads people to the page
-    rate: int = 100  #: requests over HTTP that each token is good for in a second
+    timeout: int = 30  #: seconds for a client to send its request, and again to read the answer
+    http: tuple[str, ...] = ()  #: addresses that only this machine can reach, unless url is set
+    url: str = ""  #: https://…, the public address of the page, behind a proxy with TLS
+    rate: int = 100  #: requests per second over HTTP for each token
 
     @property
-    def connections_each(self) -> int:
-        """How many clients a worker has at a time."""
+    def connections_per_worker(self) -> int:
+        """The number of clients that a worker has at most at a time."""
         return max(1, self.max_connections // self.workers)
 
 
 def host_and_port(address: str) -> tuple[str, int] | None:
-    """Return the parts of an address such as 127.0.0.1:783 or [::1]:783, None if it is none.
+    """Return the parts of an address such as 127.0.0.1:783 or [::1]:783; None for a path.
 
     >>> host_and_port("127.0.0.1:783"), host_and_port("[::1]:783"), host_and_port("/run/priory/socket")
     (('127.0.0.1', 783), ('::1', 783), None)
@@ -58,12 +73,12 @@ def is_local(address: str) -> bool:
     >>> is_local("/run/priory/http"), is_local("[::1]:80"), is_local("localhost:80"), is_local("0.0.0.0:80")
     (True, True, True, False)
     """
-    there = host_and_port(address)
-    return there is None or is_this_machine(there[0])
+    tcp = host_and_port(address)
+    return tcp is None or is_this_machine(tcp[0])
 
 
 def is_this_machine(host: str) -> bool:
-    """Tell whether a host is the one that asks, whoever that is; any other name may stand for anything.
+    """Tell whether a host name or address always means the local machine.
 
     >>> is_this_machine("LocalHost"), is_this_machine("127.0.0.1"), is_this_machine("mx.example")
     (True, True, False)

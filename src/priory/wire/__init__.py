@@ -1,1 +1,1 @@
-"""Protocols without I/O: bytes in, requests out; answers in, bytes out. Who owns the socket is elsewhere."""
+"""Protocols without I/O: bytes in, requests out; answers in, bytes out. The caller owns the socket."""

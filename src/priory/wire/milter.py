@@ -1,17 +1,17 @@
-r"""The protocol in which Postfix and Sendmail ask a milter about mail while it arrives, versions 2 to 6.
+r"""The milter protocol, versions 2 to 6, with which Postfix and Sendmail ask about mail while it arrives.
 
-A packet is its length in four bytes, a letter that says what it is, and its data. The mail server sends what happens to
-a message step by step, and waits after each step for an answer, unless both agreed at the beginning that it need not.
-All of this is one table: which step may come in which state, and which state follows.
+A packet is its length in four bytes, a letter for its type, and its data. The mail server reports each step of a
+message, and waits for an answer after each step unless both sides agreed at the start to skip it. One table has all
+states: which step may come in which state, and which state follows.
 
     server                              milter
-    O version, actions, steps           O version, actions, steps        what both can is agreed upon
+    O version, actions, steps           O version, actions, steps        both agree on what both support
     D macros, M sender                  c                                a message begins: go on
     R recipient …                       (nothing: agreed)
     L field …                           (nothing: agreed)
     B some of the body …                c, or s: no more, please
     E                                   i m q … then a, c or y           insert, change, quarantine; then the decision
-    A                                                                    the message is given up; the connection stays
+    A                                                                    the message is aborted; the connection stays
     Q                                                                    the connection ends
 
 >>> milter = Milter(most_bytes=1000)
@@ -40,9 +40,9 @@ LONGEST_ADDRESS: Final = 320
 
 ADD_FIELDS, CHANGE_FIELDS, QUARANTINE = 0x01, 0x10, 0x20
 _ACTIONS: Final = ADD_FIELDS | CHANGE_FIELDS | QUARANTINE
-#: Steps that the server need not tell: connection, greeting, end of the fields, unknown commands, DATA.
+#: Steps that the server need not report: connection, greeting, end of the fields, unknown commands, DATA.
 _LEFT_OUT: Final = 0x01 | 0x02 | 0x40 | 0x100 | 0x200
-#: Steps that are answered, unless it was agreed that they need not be.
+#: Steps that need an answer, unless both sides agreed otherwise.
 _SILENT: Final = {
     "C": 0x1000,
     "H": 0x2000,
@@ -53,13 +53,13 @@ _SILENT: Final = {
     "T": 0x10000,
     "U": 0x20000,
 }
-_SKIP: Final = 0x400  #: the server understands that it need not send the rest of a body
-_LEADING_SPACE: Final = 0x100000  #: values of fields come as they were sent, with the space after the colon
+_SKIP: Final = 0x400  #: the server can skip the rest of a body
+_LEADING_SPACE: Final = 0x100000  #: values of fields include the space after the colon
 _WANTED: Final = _LEFT_OUT | _SILENT["R"] | _SILENT["L"] | _SKIP | _LEADING_SPACE
 
 _START, _READY, _ENVELOPE, _FIELDS, _BODY, _END = "start", "ready", "envelope", "fields", "body", "end"
 _ANYWHERE: Final = (_READY, _ENVELOPE, _FIELDS, _BODY)
-#: Which step may come in which state, and the state that follows.
+#: The state that follows a state and a step; other steps are not allowed.
 _NEXT: Final = {
     (_START, "O"): _READY,
     (_READY, "C"): _READY,
@@ -72,7 +72,7 @@ _NEXT: Final = {
     **{(state, "E"): _READY for state in (_ENVELOPE, _FIELDS, _BODY)},
     **{(state, "M"): _ENVELOPE for state in _ANYWHERE},
     **{(state, "A"): _READY for state in _ANYWHERE},
-    **{(state, "K"): _READY for state in _ANYWHERE},  # another mail connection over the same one to us
+    **{(state, "K"): _READY for state in _ANYWHERE},  # another SMTP connection over the same milter connection
     **{(state, "U"): state for state in _ANYWHERE},
     **{(state, "D"): state for state in (_START, *_ANYWHERE)},
     **{(state, "Q"): _END for state in (_START, *_ANYWHERE)},
@@ -80,65 +80,65 @@ _NEXT: Final = {
 
 
 class BrokenError(Exception):
-    """What the server has sent is not this protocol; there is nothing to do but to hang up."""
+    """The server has broken the protocol; the only answer is to close the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A message begins; the macros tell its queue number (`i`) and who sends it (`auth_authen`)."""
+    """A message begins; its macros include the queue number (`i`) and the authenticated user (`auth_authen`)."""
 
     macros: dict[str, str]
 
 
 @dataclass(slots=True)
-class Message:
-    """A message that has arrived."""
+class MilterMessage:
+    """A message that has arrived completely."""
 
     macros: dict[str, str] = field(default_factory=dict)
-    watched: list[bytes] = field(default_factory=list)  #: names of fields that are watched for, in lower case
+    watched: list[bytes] = field(default_factory=list)  #: names of the watched fields that it has, in lower case
     head: bytes = b""
     body: bytes = b""
-    is_cut: bool = False  #: there was more than is read
-    recipient: str = ""  #: the address that it is for, in lower case, if there is only one
+    is_cut: bool = False  #: the message was longer than `most_bytes`
+    recipient: str = ""  #: the address of the recipient in lower case, if there is only one
     n_recipients: int = 0
 
     @property
     def raw(self) -> bytes:
-        """The message with the line ends that it will have in a mailbox."""
+        """The message with the line endings that it will have in a mailbox."""
         return self.head + b"\n" + self.body.replace(b"\r\n", b"\n")
 
 
 class Milter:
-    """Our side of one connection; what it makes of the bytes does not depend on how they were cut."""
+    """The milter's side of one connection. The result does not depend on how the bytes are split."""
 
     def __init__(self, most_bytes: int, watched: tuple[bytes, ...] = ()) -> None:
-        """Keep so much of a message, and of all its fields the names that begin like this."""
+        """Read up to `most_bytes` of a message, and collect the names of fields that begin with one of `watched`."""
         self._most_bytes = most_bytes
         self._watched = watched
         self._unread = bytearray()
         self._state = _START
         self._agreed = 0
         self._macros: dict[str, dict[str, str]] = {}
-        self._message = Message()
+        self._message = MilterMessage()
         self._head = bytearray()
         self._body = bytearray()
         self._room = most_bytes
-        self.actions = 0  #: what the server lets us do
+        self.actions = 0  #: the actions that the server allows
 
     @property
     def is_over(self) -> bool:
-        """Whether the server has said good-bye."""
+        """Whether the server has ended the connection."""
         return self._state == _END
 
     @property
     def is_between_messages(self) -> bool:
-        """Whether no message is under way, and some may have been."""
+        """Whether the negotiation is done and no message is in progress."""
         return self._state == _READY
 
-    def receive(self, data: bytes) -> tuple[bytes, Begun | Message | None]:
-        """Take what the server has sent; return what to send at once, and what is to be answered by the caller.
+    def receive(self, data: bytes) -> tuple[bytes, Begun | MilterMessage | None]:
+        """Process bytes from the server; return the bytes to send at once, and the event that the caller must answer.
 
-        A server waits for the answer to what it wants decided, so nothing follows that in the same bytes.
+        The server waits for that answer, so nothing follows the event in the same bytes.
         """
         self._unread += data
         answers: list[bytes] = []
@@ -146,7 +146,7 @@ class Milter:
             name, content = step
             following = _NEXT.get((self._state, name))
             if following is None:
-                raise BrokenError(f"step {name!r} cannot come here ({self._state})")
+                raise BrokenError(f"step {name!r} is not allowed here (state {self._state})")
             answer, decision = self._take(name, content)
             self._state = following
             answers.append(answer)
@@ -154,8 +154,8 @@ class Milter:
                 return b"".join(answers), decision
         return b"".join(answers), None
 
-    def inserted(self, fields: Iterable[tuple[str, str]]) -> bytes:
-        """Put fields before all others, as far as the server lets us; values are folded with bare line feeds."""
+    def insert_fields(self, fields: Iterable[tuple[str, str]]) -> bytes:
+        """Return packets that insert fields before all others, if the server allows it. Folds are bare line feeds."""
         if not self.actions & ADD_FIELDS:
             return b""
         space = " " if self._agreed & _LEADING_SPACE else ""
@@ -164,15 +164,18 @@ class Milter:
             for at, (name, value) in enumerate(fields)
         )
 
-    def removed(self, names: Iterable[bytes]) -> bytes:
-        """Remove fields of these names, as often as they are named; the server counts the fields of each name."""
+    def remove_fields(self, names: Iterable[bytes]) -> bytes:
+        """Return packets that remove one field per name given, if the server allows it.
+
+        The server numbers the fields of each name. The last is removed first, so that the numbers stay valid.
+        """
         n_named = Counter(names) if self.actions & CHANGE_FIELDS else Counter()
         return b"".join(
             packet("m", at.to_bytes(4) + name + b"\0\0") for name, n in n_named.items() for at in range(n, 0, -1)
         )
 
-    def quarantined(self, reason: str) -> bytes:
-        """Let the server hold the message until somebody has looked at it."""
+    def quarantine(self, reason: str) -> bytes:
+        """Return the packet that quarantines the message, if the server allows it."""
         return packet("q", reason.encode() + b"\0") if self.actions & QUARANTINE else b""
 
     def _step(self) -> tuple[str, bytes] | None:
@@ -180,7 +183,7 @@ class Milter:
             return None
         length = int.from_bytes(self._unread[:4])
         if not 1 <= length <= LONGEST_PACKET:
-            raise BrokenError(f"a packet of {length} bytes")
+            raise BrokenError(f"packet of {length} bytes; 1 to {LONGEST_PACKET} are allowed")
         if len(self._unread) < 4 + length:
             return None
         content = bytes(self._unread[5 : 4 + length])
@@ -188,17 +191,17 @@ class Milter:
         del self._unread[: 4 + length]
         return name, content
 
-    def _take(self, name: str, content: bytes) -> tuple[bytes, Begun | Message | None]:
+    def _take(self, name: str, content: bytes) -> tuple[bytes, Begun | MilterMessage | None]:
         answer = b""
-        decision: Begun | Message | None = None
+        decision: Begun | MilterMessage | None = None
         match name:
             case "O":
-                answer = self._negotiated(content)
+                answer = self._negotiate(content)
             case "D":
                 self._macros[chr(content[0]) if content else ""] = _pairs(content[1:])
             case "M":
                 self._start_anew(known="CHM")
-                decision = Begun(self._known())
+                decision = Begun(self._all_macros())
             case "R":
                 self._take_recipient(content)
             case "L":
@@ -216,32 +219,32 @@ class Milter:
             answer = CONTINUE
         return answer, decision
 
-    def _negotiated(self, content: bytes) -> bytes:
+    def _negotiate(self, content: bytes) -> bytes:
         if len(content) < 12:
-            raise BrokenError("no version, actions and steps")
+            raise BrokenError("negotiation without version, actions and steps")
         version, actions, steps = (int.from_bytes(content[i : i + 4]) for i in (0, 4, 8))
         if version < 2:
-            raise BrokenError(f"version {version} of the protocol")
+            raise BrokenError(f"version {version} of the protocol is not supported")
         self.actions, self._agreed = actions & _ACTIONS, steps & _WANTED
         return packet("O", b"".join(n.to_bytes(4) for n in (min(version, VERSION), self.actions, self._agreed)))
 
-    def _known(self) -> dict[str, str]:
-        """What all macros of the message so far say."""
+    def _all_macros(self) -> dict[str, str]:
+        """Return all macros of the message so far."""
         return {name: value for step in self._macros.values() for name, value in step.items()}
 
-    def _complete(self) -> Message:
-        message, message.macros = self._message, self._known()
+    def _complete(self) -> MilterMessage:
+        message, message.macros = self._message, self._all_macros()
         message.head, message.body = bytes(self._head), bytes(self._body)
         self._start_anew(known="CH")
         return message
 
     def _start_anew(self, known: str) -> None:
-        """Forget the message, and the macros of all steps but those."""
+        """Drop the message, and the macros of all steps except `known`."""
         self._macros = {step: macros for step, macros in self._macros.items() if step in known}
-        self._message, self._head, self._body, self._room = Message(), bytearray(), bytearray(), self._most_bytes
+        self._message, self._head, self._body, self._room = MilterMessage(), bytearray(), bytearray(), self._most_bytes
 
     def _take_recipient(self, content: bytes) -> None:
-        """Note an address; of several none is noted. What follows it are parameters of SMTP."""
+        """Store the address of the recipient if it is the only one. SMTP parameters follow it."""
         address = content.partition(b"\0")[0].strip(b"<>").decode("utf-8", "backslashreplace").lower()
         is_plain = len(address) <= LONGEST_ADDRESS and address.isprintable()
         self._message.n_recipients += 1
@@ -268,13 +271,13 @@ class Milter:
 
 
 def _pairs(content: bytes) -> dict[str, str]:
-    """Names and values of macros; braces around a long name are left out."""
+    """Return the names and values of macros, without the braces around long names."""
     texts = [text.decode("utf-8", "backslashreplace") for text in content.split(b"\0")]
     return {name.strip("{}"): value for name, value in zip(texts[::2], texts[1::2], strict=False)}
 
 
 def packet(name: str, content: bytes = b"") -> bytes:
-    """Return a packet."""
+    """Return the bytes of a packet."""
     return (len(content) + 1).to_bytes(4) + name.encode("ascii") + content
 
 
@@ -283,6 +286,6 @@ ACCEPT: Final = packet("a")
 SKIP: Final = packet("s")
 
 
-def rejected(text: str) -> bytes:
-    """Refuse the message: whoever sends it learns at once that it was not taken."""
+def reject_packet(text: str) -> bytes:
+    """Return the packet that rejects the message during the SMTP session."""
     return packet("y", f"550 5.7.1 {text}".replace("%", "%%").encode() + b"\0")

@@ -1,4 +1,4 @@
-r"""The protocol that SpamAssassin's clients speak to its daemon, SPAMC/1.2 to 1.5: `spamc`, Exim, mail programs.
+r"""The protocol of SpamAssassin's daemon, SPAMC/1.2 to 1.5, which `spamc`, Exim and mail programs speak.
 
 A connection carries one request and one answer. After the first line come fields, an empty line, and a body:
 
@@ -8,19 +8,19 @@ A connection carries one request and one answer. After the first line come field
 
     …the message…                …the message with a verdict…
 
-The body of a request has as many bytes as Content-length says, or, without that field, all bytes until the client
-stops sending. PING and SKIP have none, and before 1.5 no fields either. Fields that nobody knows are ignored, and
-what follows the body is not read; lines may end in a bare line feed.
+Content-length gives the number of bytes in the body of a request. Without that field the body ends when the client
+stops sending. PING and SKIP have no body, and before 1.5 no fields either. Unknown fields are ignored, and bytes after
+the body are not read. Lines may end in a bare line feed.
 
-Whatever else is wrong is the client's error. It is answered in the words of the original, with a status of sysexits.h,
-by one line: `SPAMD/1.0 76 Bad header line: (EOF during headers)`.
+Any other irregularity is the client's error. The answer is one line in SpamAssassin's own words, with a status of
+sysexits.h: `SPAMD/1.0 76 Bad header line: (EOF during headers)`.
 
 >>> incoming = Incoming(most_bytes=1000)
 >>> incoming.receive(b"CHECK SPAMC/1.5\r\nUser: ann\r\nContent-le")
 >>> request = incoming.receive(b"ngth: 15\r\n\r\nSubject: lunch?")
 >>> request.verb, request.user, request.body
 ('CHECK', 'ann', b'Subject: lunch?')
->>> rated(request, Rating(is_spam=False, points=-2.31, threshold=5.0))
+>>> rating_answer(request, Rating(is_spam=False, points=-2.31, threshold=5.0))
 b'SPAMD/1.1 0 EX_OK\r\nSpam: False ; -2.3 / 5.0\r\n\r\n'
 """
 
@@ -42,7 +42,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Refused(Exception):  # noqa: N818 - the client's error, not ours
-    """A request that is not done: `answer` tells the client why, and may quote it; the text is fit for a log."""
+    """A refused request. `answer` tells the client why and may quote its bytes; the text is safe for a log."""
 
     def __init__(self, status: int, text: str, quoted: bytes = b"") -> None:
         super().__init__(text)
@@ -52,34 +52,34 @@ class Refused(Exception):  # noqa: N818 - the client's error, not ours
 
     @classmethod
     def bad(cls, what: str, quoted: bytes = b"") -> "Refused":
-        """The request breaks the protocol."""
+        """Return the refusal of a request that breaks the protocol."""
         return cls(EX_PROTOCOL, f"Bad header line: {what}", quoted)
 
     @classmethod
     def unavailable(cls, why: str) -> "Refused":
-        """What is asked for cannot be done."""
+        """Return the refusal of a request that cannot be served."""
         return cls(EX_UNAVAILABLE, f"Service Unavailable: {why}")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client asks for."""
+    """A complete request of a client."""
 
     verb: str
-    minor: int  #: of the version: 5 if it speaks SPAMC/1.5
-    length: int | None = None  #: of the body as it is sent
+    minor: int  #: the minor version: 5 for SPAMC/1.5
+    length: int | None = None  #: bytes of the body as it is sent, before decompression
     is_compressed: bool = False
     user: str = ""
-    message_class: str = ""  #: what a message is told to be: ham, spam
-    set_local: bool = False  #: it is to be learned
-    remove_local: bool = False  #: it is to be forgotten
-    only_asks: bool = False  #: nothing is to be learned of it, not even automatically: a field of ours
+    message_class: str = ""  #: the label to learn: ham, spam
+    set_local: bool = False  #: learn the message
+    remove_local: bool = False  #: forget the message
+    only_asks: bool = False  #: learn nothing, not even automatically (Priory's own field Only-asks)
     body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A verdict in SpamAssassin's terms."""
+    """A verdict on SpamAssassin's scale."""
 
     is_spam: bool
     points: float
@@ -87,7 +87,7 @@ class Rating:
 
 
 class Incoming:
-    """One request, as far as it has come; what it makes of the bytes does not depend on how they were cut."""
+    """A request while it arrives. The result does not depend on how the bytes are split."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -98,11 +98,11 @@ class Incoming:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything has come."""
+        """Whether any bytes have arrived."""
         return self._request is not None or bool(self._unread)
 
     def receive(self, data: bytes) -> Request | None:
-        """Take what the client has sent; return the request when it is complete. Raises Refused."""
+        """Process bytes from the client; return the request once it is complete. Raises Refused."""
         self._unread += data
         while not self._is_body:
             line = self._line()
@@ -112,7 +112,7 @@ class Incoming:
         return self._complete()
 
     def finish(self) -> Request:
-        """Return the request, which ends here, as the client sends no more. Raises Refused if it is not complete."""
+        """Return the request after the client has stopped sending. Raises Refused if it is incomplete."""
         if not self._is_body:
             raise Refused.bad("(EOF during headers)" if self.has_begun else "(closed before headers)")
         assert self._request is not None
@@ -166,11 +166,11 @@ class Incoming:
         if len(self._unread) < request.length:
             return None
         body = bytes(self._unread[: request.length])
-        return replace(request, body=_inflated(body, self._most_bytes) if request.is_compressed else body)
+        return replace(request, body=_inflate(body, self._most_bytes) if request.is_compressed else body)
 
 
-def rated(request: Request, rating: Rating, body: bytes = b"", extra: Sequence[tuple[str, str]] = ()) -> bytes:
-    """Return the answer to a request that asks about a message; the fields that a version knows differ."""
+def rating_answer(request: Request, rating: Rating, body: bytes = b"", extra: Sequence[tuple[str, str]] = ()) -> bytes:
+    """Return the answer to a request for a verdict, with the fields that the client's version knows."""
     yes, no = ("Yes", "No") if request.verb == "REPORT_IFSPAM" else ("True", "False")
     spam = ("Spam", f"{yes if rating.is_spam else no} ; {rating.points:.1f} / {rating.threshold:.1f}")
     if request.verb == "CHECK":
@@ -182,10 +182,10 @@ def rated(request: Request, rating: Rating, body: bytes = b"", extra: Sequence[t
     return _ok([spam]) + body + (b"\r\n" if request.verb == "SYMBOLS" else b"")
 
 
-def told(*, did_set: bool, did_remove: bool) -> bytes:
-    r"""Return the answer to TELL: what was done, if anything was.
+def tell_answer(*, did_set: bool, did_remove: bool) -> bytes:
+    r"""Return the answer to TELL, which names the operations that were done.
 
-    >>> told(did_set=True, did_remove=False)
+    >>> tell_answer(did_set=True, did_remove=False)
     b'SPAMD/1.1 0 EX_OK\r\nDidSet: local\r\n\r\n\r\n'
     """
     done = [("DidSet", "local")] * did_set + [("DidRemove", "local")] * did_remove
@@ -198,11 +198,11 @@ def _ok(fields: Sequence[tuple[str, str]]) -> bytes:
 
 
 def _first(line: bytes) -> Request:
-    found = _FIRST_LINE.fullmatch(line)
-    verb = found[1].decode("ascii") if found else ""
-    if found is None or verb not in VERBS:
+    match = _FIRST_LINE.fullmatch(line)
+    verb = match[1].decode("ascii") if match else ""
+    if match is None or verb not in VERBS:
         raise Refused.bad("", line)
-    return Request(verb, int(found[2]))
+    return Request(verb, int(match[2]))
 
 
 def _with_field(request: Request, line: bytes) -> Request:
@@ -236,8 +236,8 @@ def _with_field(request: Request, line: bytes) -> Request:
     return request
 
 
-def _inflated(data: bytes, most_bytes: int) -> bytes:
-    """Decompress, but never to more than is allowed: a few bytes may stand for gigabytes."""
+def _inflate(data: bytes, most_bytes: int) -> bytes:
+    """Decompress to at most `most_bytes`, because a few bytes may expand to gigabytes."""
     inflater = zlib.decompressobj()
     try:
         whole = inflater.decompress(data, most_bytes + 1)

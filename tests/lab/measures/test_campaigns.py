@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from invented import some_predictions, unhurried, with_log_odds
 
 from priory.decision import Costs
-from priory.lab.bayes_bounds import from_classifiers
+from priory.lab.limits.bayes_bounds import from_classifiers
 from priory.lab.measures import (
     auc,
     bootstrap_difference,
@@ -29,9 +29,9 @@ from priory.lab.measures import (
     reliability,
     summary,
 )
-from priory.lab.measures.paired import _p_value_of_signs
+from priory.lab.measures.paired_tests import _p_value_of_signs
 from priory.lab.predictions import Predictions
-from priory.lab.trust import winner_trust
+from priory.lab.trust.credibility import winner_trust
 
 SINGLE, CAMPAIGNS, COPIES = 400, 20, 10
 

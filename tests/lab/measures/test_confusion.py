@@ -78,7 +78,7 @@ def test_a_class_without_examples_has_a_row_of_zeros_and_no_shares():
 
 def test_nothing_at_all_has_no_table():
     nothing = Predictions.of(HAM_OR_SPAM, [], np.empty((0, 2)))
-    with pytest.raises(LabError, match="no examples at all: there is nothing to judge"):
+    with pytest.raises(LabError, match="there are no examples to judge"):
         confusion(nothing)
 
 

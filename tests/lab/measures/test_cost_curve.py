@@ -111,11 +111,11 @@ def test_what_is_decided_without_unsure_costs_what_the_curve_says_at_the_implied
 
 
 def test_questions_that_have_no_answer_are_refused():
-    with pytest.raises(LabError, match=r"a cost curve needs two classes, and here are 3 \(a, b, c\)"):
+    with pytest.raises(LabError, match=r"a cost curve needs two classes, and there are 3 \(a, b, c\)"):
         cost_curve(Predictions.of("abc", "abc", np.eye(3)), EQUAL)
     with pytest.raises(LabError, match="no spam among 2 examples"):
         cost_curve(with_probabilities([0.1, 0.2], []), Costs())
     with pytest.raises(LabError, match="the costs are about a, b, the predictions about ham, spam"):
         cost_curve(with_probabilities([0.1], [0.2]), EQUAL)
-    with pytest.raises(LabError, match="no examples at all"):
+    with pytest.raises(LabError, match="there are no examples to judge"):
         cost_per_example(with_probabilities([0.1], []).take([]), Costs())

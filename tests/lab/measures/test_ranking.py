@@ -11,7 +11,7 @@ from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 
 from priory.lab.error import LabError
 from priory.lab.measures import auc, macro_auc, precision_recall, roc
-from priory.lab.measures.placements import area_and_influences, variance
+from priory.lab.measures.ranking import area_and_influences, variance
 from priory.lab.predictions import Predictions
 
 
@@ -135,9 +135,9 @@ def test_one_example_of_a_class_says_nothing_about_its_spread():
 
 @pytest.mark.parametrize("measure", [roc, precision_recall, auc, macro_auc])
 def test_one_class_alone_cannot_be_ranked(measure):
-    with pytest.raises(LabError, match="no spam among 4 examples: how one class is told from another shows only where"):
+    with pytest.raises(LabError, match="no spam among 4 examples: figures about one class against another need"):
         measure(with_probabilities([0.1] * 4, []))
-    with pytest.raises(LabError, match="no examples at all"):
+    with pytest.raises(LabError, match="there are no examples to judge"):
         measure(Predictions.of("ab", [], np.empty((0, 2))))
 
 

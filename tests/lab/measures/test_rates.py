@@ -10,8 +10,8 @@ from invented import HAM_OR_SPAM, some_predictions, unhurried, with_probabilitie
 from sklearn.metrics import accuracy_score, jaccard_score, precision_score, recall_score
 
 from priory.lab.error import LabError
-from priory.lab.interval import share
 from priory.lab.measures import Confusion, confusion, rates
+from priory.lab.measures.interval import share
 
 TABLE = Confusion(HAM_OR_SPAM, HAM_OR_SPAM, np.array([[90, 10], [5, 45]]))
 WITH_UNSURE = Confusion(HAM_OR_SPAM, (*HAM_OR_SPAM, "unsure"), np.array([[90, 2, 8], [5, 35, 10]]))
@@ -76,7 +76,7 @@ def test_where_the_classes_swap_roles_so_do_the_errors(predictions):
 
 
 def test_one_class_alone_is_refused_with_what_is_missing():
-    with pytest.raises(LabError, match="no spam among 120 examples: how one class is told from another"):
+    with pytest.raises(LabError, match="no spam among 120 examples: figures about one class against another"):
         rates(confusion(with_probabilities([0.1] * 120, [])))
     with pytest.raises(LabError, match="no ham among 3 examples"):
         rates(confusion(with_probabilities([], [0.1] * 3)))

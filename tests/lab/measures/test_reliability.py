@@ -12,8 +12,8 @@ from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from priory.lab.error import LabError
-from priory.lab.interval import share
 from priory.lab.measures import brier, calibration_error, log_loss, reliability
+from priory.lab.measures.interval import share
 from priory.lab.predictions import Predictions
 
 
@@ -123,9 +123,9 @@ def test_the_interval_of_the_error_reaches_zero_when_the_probabilities_are_right
 def test_questions_that_have_no_answer_are_refused():
     nothing = Predictions.of(HAM_OR_SPAM, [], np.empty((0, 2)))
     for figure in (reliability, calibration_error, brier, log_loss):
-        with pytest.raises(LabError, match="no examples at all"):
+        with pytest.raises(LabError, match="there are no examples to judge"):
             figure(nothing)
-    with pytest.raises(LabError, match="probabilities go into one bin or more, not into 0"):
+    with pytest.raises(LabError, match="the number of bins must be 1 or more, not 0"):
         reliability(with_probabilities([0.1], [0.9]), n_bins=0)
     with pytest.raises(LabError, match="there is no class 5: the classes ham, spam are 0 to 1"):
         calibration_error(with_probabilities([0.1], [0.9]), about=5)

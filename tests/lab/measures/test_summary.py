@@ -119,5 +119,5 @@ def test_one_class_alone_and_nothing_at_all_are_refused():
         summary(with_probabilities([0.1] * 120, []), Costs())
     with pytest.raises(LabError, match="no c among 4 examples"):
         summary(Predictions.of("abc", "abab", np.full((4, 3), 1 / 3)))
-    with pytest.raises(LabError, match="no examples at all"):
+    with pytest.raises(LabError, match="there are no examples to judge"):
         summary(with_probabilities([0.1], []).take([]), Costs())

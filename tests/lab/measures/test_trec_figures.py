@@ -103,7 +103,7 @@ def test_the_interval_of_lam_covers_about_as_often_as_it_says():
 
 @pytest.mark.parametrize(("figure", "name"), [(one_minus_roca, "1-ROCA%"), (missed_at, "missed_at"), (lam, "lam%")])
 def test_two_classes_are_needed_and_both_of_them(figure, name: str):
-    with pytest.raises(LabError, match=rf"{name} needs two classes, and here are 3 \(a, b, c\): ask for a figure of"):
+    with pytest.raises(LabError, match=rf"{name} needs two classes, and there are 3 \(a, b, c\): use a figure of"):
         figure(Predictions.of("abc", "abc", np.eye(3)))
     with pytest.raises(LabError, match="no spam among 120 examples"):
         figure(with_probabilities([0.1] * 120, []))

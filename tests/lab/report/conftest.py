@@ -9,8 +9,8 @@ from opened_page import Opened
 from playwright.sync_api import Browser
 
 from priory.decision import Costs
-from priory.lab.interval import share
-from priory.lab.learning_curve import LearningCurve, Point
+from priory.lab.evaluation.learning_curve import LearningCurve, Point
+from priory.lab.measures.interval import share
 from priory.lab.report import Report, page
 from real_browser import chromium
 

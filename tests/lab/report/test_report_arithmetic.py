@@ -11,9 +11,9 @@ from opened_page import Opened
 
 from priory.decision import Costs
 from priory.lab.measures import confusion, cost_curve, cost_per_example, rates
+from priory.lab.measures.drift import drift
 from priory.lab.predictions import Predictions
 from priory.lab.report import Report
-from priory.lab.report.drift import drift
 from priory.lab.run import Run
 
 Open = Callable[..., Opened]

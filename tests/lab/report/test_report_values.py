@@ -17,16 +17,16 @@ from invented_runs import drawn, run_of
 from rich.console import Console
 
 from priory.decision import Costs
+from priory.html.builder import element, together
 from priory.lab.error import LabError
-from priory.lab.interval import Interval
 from priory.lab.measures import Curve, cost_difference, delong, mcnemar, roc, summary
+from priory.lab.measures.drift import drift, edges
+from priory.lab.measures.interval import Interval
 from priory.lab.predictions import Predictions
-from priory.lab.report import Compared, Report, page, text
-from priory.lab.report.curves import thinned
-from priory.lab.report.drift import drift, edges
+from priory.lab.report import ModelComparison, Report, page, text
 from priory.lab.report.numbers import figure
+from priory.lab.report.report import thin_curve
 from priory.lab.run import Run
-from priory.markup import element, together
 
 
 def written(report: Report, width: int = 100, **console: object) -> str:
@@ -58,14 +58,14 @@ def test_what_has_no_end_or_no_json_is_still_written() -> None:
 
 def test_the_first_model_is_compared_with_each_other_one(two_models: Report) -> None:
     one, two = drawn(1), drawn(2, gap=3.0)
-    assert [(of.figure, of.found) for of in two_models.comparisons] == [
+    assert [(of.figure, of.result) for of in two_models.comparisons] == [
         ("errors", mcnemar(one, two)),
         ("cost", cost_difference(one, two, Costs())),
         ("AUC", delong(one, two)),
     ]
     (pair,) = two_models.disagreements
     assert (pair.one, pair.two) == ("Priory", "BernoulliNB")
-    assert all(of.said_one != of.said_two for of in pair.found)
+    assert all(of.said_one != of.said_two for of in pair.messages)
 
 
 def test_runs_about_other_messages_are_not_compared() -> None:
@@ -77,7 +77,7 @@ def test_runs_about_other_messages_are_not_compared() -> None:
 
 def test_further_comparisons_are_shown_too() -> None:
     one, two = drawn(1, 60), drawn(2, 60)
-    more = Compared("Priory", "BernoulliNB", "share of dear errors", mcnemar(one, two, Costs()))
+    more = ModelComparison("Priory", "BernoulliNB", "share of dear errors", mcnemar(one, two, Costs()))
     report = Report.of([run_of("Priory", one), run_of("BernoulliNB", two)], Costs(), title="x", comparisons=[more])
     assert report.comparisons[-1] is more
     assert "share of dear errors" in page(report)
@@ -133,7 +133,7 @@ def test_windows_add_up_to_the_confusion_matrix() -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_a_thinned_curve_is_nowhere_more_than_a_pixel_off(seed: int) -> None:
     whole = roc(drawn(seed, 3000, gap=0.5))
-    few = thinned(whole)
+    few = thin_curve(whole)
     assert isinstance(few, Curve)
     at = np.searchsorted(few.x, whole.x, side="right")
     low = np.concatenate([[0], few.y])[np.maximum(np.searchsorted(few.x, whole.x, side="left"), 0)]

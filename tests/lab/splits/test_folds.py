@@ -224,14 +224,14 @@ def test_examples_of_another_number_are_refused() -> None:
     for X, y in (([b"mail"] * 59, None), (csr_array((59, 3)), None), (None, Y[:59])):
         with pytest.raises(LabError) as error:
             list(cv.split(X, y))
-        assert str(error.value) == f"these folds part 60 examples, but 59 were given: {advice}"
+        assert str(error.value) == f"these folds are for 60 examples, but 59 were given: {advice}"
     assert cv.get_n_splits() == len(cv) == len(list(cv.split([b"mail"] * 60, Y))) == 5
 
 
 def test_an_order_has_each_example_once() -> None:
     with pytest.raises(LabError) as error:
         Folds("", np.array([0, 0, 2]), (), ())
-    assert str(error.value) == "the order of 3 examples must have each number from 0 once"
+    assert str(error.value) == "the order of 3 examples must contain each number from 0 once"
 
 
 MANY_HAM = ["ham"] * 20 + ["spam"] * 3
@@ -242,7 +242,7 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
     [
         ([], {}, "there are no examples to make folds of: give the label of each"),
         (None, {}, "there are no examples to make folds of: give the label of each"),
-        (["ham"] * 9, {}, "all 9 examples are ham: to judge, examples of another class are needed"),
+        (["ham"] * 9, {}, "all 9 examples are ham: add examples of another class"),
         (
             ["ham", None, float("nan"), "spam"],
             {},
@@ -252,7 +252,7 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
             ["ham", 1],
             {},
             (
-                "labels are of types that cannot be compared ('<' not supported between instances of 'int' and 'str'): "
+                "labels have types that cannot be compared ('<' not supported between instances of 'int' and 'str'): "
                 "make them all texts or all numbers"
             ),
         ),
@@ -261,7 +261,7 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
             Y,
             {"how": "bootstrap"},
             (
-                "there is no way 'bootstrap' to make folds: choose one of k-fold, stratified, leave-one-out, random, "
+                "unknown method 'bootstrap' to make folds: choose one of k-fold, stratified, leave-one-out, random, "
                 "time, group"
             ),
         ),
@@ -272,13 +272,13 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
         (
             Y,
             {"how": "random", "share": 1.0},
-            "share must be between 0 and 1, not 1.0: it is the part of the examples that is judged",
+            "share must be between 0 and 1, not 1.0: it is the part of the examples that is tested",
         ),
         (
             Y,
             {"how": "random", "share": 0.001},
             (
-                "a random share of 0.001 of 60 examples has not every class on both sides: take another share, "
+                "a random share of 0.001 of 60 examples does not have every class on both sides: take another share, "
                 "finer groups or more mail"
             ),
         ),
@@ -287,7 +287,7 @@ MANY_HAM = ["ham"] * 20 + ["spam"] * 3
             {"how": "group"},
             "folds by group need groups: give the group of each example, such as its sender or thread",
         ),
-        (Y, {"times": np.arange(60)}, "times were given, but stratified folds do not look at them: use how='time'"),
+        (Y, {"times": np.arange(60)}, "stratified folds do not use times: use how='time'"),
         (Y, {"groups": [1, 2]}, "60 labels and 2 groups do not belong together: give one for each"),
         (
             Y,

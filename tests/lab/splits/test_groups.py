@@ -44,8 +44,8 @@ def test_groups_may_be_texts_and_numbers_in_different_groupings() -> None:
 @pytest.mark.parametrize(
     ("groupings", "text"),
     [
-        ((), "no grouping was given: name at least one"),
-        (([1, 2], [1]), "groupings of 2 and 1 examples cannot be joined: give each the same"),
+        ((), "no grouping was given: give at least one"),
+        (([1, 2], [1]), "groupings of 2 and 1 examples cannot be joined: their lengths must be equal"),
         ((["ann", None],), "1 of 2 groups are missing, the first is at 1: fill them in, or leave these examples out"),
         (([1.0, np.nan],), "1 of 2 groups are missing, the first is at 1: fill them in, or leave these examples out"),
         (([[1, 2]],), "groups have 2 dimensions: give one value for each example"),

@@ -1,8 +1,8 @@
-"""What every classifier here promises, as checks that any classifier can be put to: yours too.
+"""Checks of what every classifier of the toolkit guarantees, for your own classifiers too.
 
-Each check is a function of an estimator and labelled rows, whose name is the promise and which raises AssertionError if
-it is broken. `checks_for` picks the checks that apply: a model without `forget` is not asked to forget. The estimator
-that is passed is never fitted itself, only copies of it are.
+Each check is a function of an estimator and labelled rows. Its name states the guarantee, and it raises AssertionError
+if the estimator breaks it. `checks_for` selects the checks that apply: a model without `forget` is not asked to forget.
+Only copies of the estimator are fitted.
 
 >>> from priory.bayes import BernoulliNB
 >>> check_classifier(BernoulliNB())
@@ -16,11 +16,10 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from priory.bayes.checks.copies import (
+from priory.bayes.checks.data import drawn_tables
+from priory.bayes.checks.learning import (
     check_a_clone_has_learned_nothing,
     check_a_pickled_model_is_the_same,
-)
-from priory.bayes.checks.learning import (
     check_a_row_of_weight_two_is_the_row_twice,
     check_a_row_of_weight_zero_is_not_there,
     check_a_sum_of_models_is_the_model_of_all_rows,
@@ -31,12 +30,16 @@ from priory.bayes.checks.learning import (
     check_the_order_of_rows_does_not_matter,
 )
 from priory.bayes.checks.prediction import (
+    DRAWN_BOUND,
+    N_DRAWN,
     check_labels_may_be_strings,
     check_probabilities_sum_to_one,
+    check_samples_have_the_shape_of_what_was_learned,
     check_terms_add_up_to_the_joint,
     check_the_most_probable_class_is_predicted,
     check_the_posterior_is_joint_over_evidence,
     check_there_may_be_any_number_of_classes,
+    check_what_is_drawn_teaches_the_same,
 )
 from priory.bayes.checks.refusal import (
     check_a_gap_in_the_labels_is_refused,
@@ -50,13 +53,6 @@ from priory.bayes.checks.refusal import (
     check_weights_below_zero_are_refused,
     check_what_was_never_learned_is_not_forgotten,
 )
-from priory.bayes.checks.sampling import (
-    DRAWN_BOUND,
-    N_DRAWN,
-    check_samples_have_the_shape_of_what_was_learned,
-    check_what_is_drawn_teaches_the_same,
-)
-from priory.bayes.checks.tables import drawn_tables
 
 __all__ = [
     "CHECKS",
@@ -95,11 +91,10 @@ __all__ = [
     "checks_for",
     "drawn_tables",
 ]
-
 Check: TypeAlias = Callable[[Any, Any, Any], None]
 _ABILITIES: Final = ("partial_fit", "forget", "__add__", "explain", "sample", "log_evidence", "predict_joint_log_proba")
 _JOINT: Final = ("predict_joint_log_proba",)
-#: Every check, and what an estimator must have for it to apply.
+#: Every check and the abilities that an estimator needs for it.
 CHECKS: Final[Mapping[Check, tuple[str, ...]]] = {
     check_probabilities_sum_to_one: (),
     check_the_most_probable_class_is_predicted: _JOINT,
@@ -133,7 +128,7 @@ CHECKS: Final[Mapping[Check, tuple[str, ...]]] = {
 
 
 def check_classifier(estimator: Any, X: Any = None, y: Any = None) -> None:
-    """Put a classifier to every check that applies, on the rows given or on tables drawn to suit it.
+    """Run every check that applies to a classifier, on the given rows or on generated tables.
 
     >>> from sklearn.naive_bayes import MultinomialNB
     >>> check_classifier(MultinomialNB())
@@ -141,7 +136,7 @@ def check_classifier(estimator: Any, X: Any = None, y: Any = None) -> None:
     AssertionError: MultinomialNB: a lesson is refused: classes must be passed on the first call to partial_fit.
     """
     if isinstance(X, list) and get_tags(estimator).input_tags.two_d_array:
-        X = np.array(X, object)  # as an array, a list has columns even where rows are taken away
+        X = np.array(X, object)  # an array keeps its columns even without rows
     tables = drawn_tables(estimator) if X is None else {"given": (X, y)}
     for rows, labels in tables.values():
         for check in checks_for(estimator):
@@ -149,7 +144,7 @@ def check_classifier(estimator: Any, X: Any = None, y: Any = None) -> None:
 
 
 def checks_for(estimator: Any) -> list[Check]:
-    """Return the checks that apply to an estimator: by the methods it has, and the rows it takes.
+    """Return the checks that apply to an estimator, by its methods and the input it takes.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> len(checks_for(DecisionTreeClassifier())) < len(CHECKS)

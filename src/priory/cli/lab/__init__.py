@@ -1,4 +1,4 @@
-"""The workbench's commands: judge classifiers and filters honestly, and look at the result."""
+"""The commands of the workbench: evaluate the filter or any classifier, and show the result."""
 
 import signal
 import sys
@@ -6,14 +6,14 @@ import sys
 import typer
 
 from priory.cli.lab.errors import errors
-from priory.cli.lab.judge import compare, evaluate, seal
+from priory.cli.lab.evaluate import compare, evaluate, seal
 from priory.cli.lab.replay import replay
 from priory.cli.lab.report import report
 from priory.cli.lab.trust import trust
 
 app = typer.Typer(
     name="lab",
-    help="The workbench: judge the filter, or any classifier, honestly, and look at the result.",
+    help="The workbench: evaluate the filter or any classifier on mail it has not learned.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -22,8 +22,8 @@ app = typer.Typer(
 
 @app.callback()
 def lab() -> None:
-    """The workbench: judge the filter, or any classifier, honestly, and look at the result."""
-    # Who is asked to stop leaves nothing behind: SystemExit passes through everything that cleans up.
+    """The workbench: evaluate the filter or any classifier on mail it has not learned."""
+    # SystemExit runs every `finally` and `with`, so that SIGTERM leaves no temporary files behind.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(143))
 
 

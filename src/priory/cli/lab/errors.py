@@ -1,15 +1,15 @@
-"""The command that finds labels which look wrong."""
+"""`priory lab errors`: list labels that look wrong."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.lab.options import Fresh, Index, Jobs, Model, NFolds, SealFile, Seed, What, lab_problems
+from priory.cli.lab.options import Fresh, Index, Jobs, Model, NFolds, SealFile, Seed, What, lab_errors
 from priory.cli.options import HOME, Home, InCluster, Json
 
 if TYPE_CHECKING:
-    from priory.lab.suspects import Suspects
+    from priory.lab.label_errors.wrong_labels import Suspects
 
 
 def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -28,9 +28,9 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
 ) -> None:
     """List labels that look wrong, for a person to confirm.
 
-    Each message is judged by a model that did not learn it, nor a near-copy of it. Listed are those whose label is
-    most probably a slip, with how many of the list are expected to be. Nothing is changed: relearn or forget what you
-    find to be wrong.
+    Each message is judged by a model that has learned neither it nor a near-copy. The list shows the labels that are
+    most probably wrong, and how many of them are expected to be. Nothing is changed: relearn or forget the messages
+    whose labels you find wrong.
 
     **Examples**
 
@@ -38,40 +38,40 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab errors --index corpus/index --most 50 --json`
     """
-    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.source import source  # noqa: PLC0415
-    from priory.lab.case import Case  # noqa: PLC0415
+    from priory.cli.lab.bench import bench_of, source  # noqa: PLC0415 - a quick start for --help
+    from priory.lab.evaluation.mail_evaluation import MailEvaluation  # noqa: PLC0415
 
-    with lab_problems(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
-        case = Case.read(source(what, index, home), bench).without(seal)
-        found = case.suspects(model, n_folds, seed)
+    with lab_errors(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
+        evaluation = MailEvaluation.read(source(what, index, home), bench).without(seal)
+        suspects = evaluation.suspects(model, n_folds, seed)
     if as_json:
-        print(json.dumps(_plain(found, most)))  # noqa: T201
+        print(json.dumps(_plain(suspects, most)))  # noqa: T201
     else:
-        _show(found, most)
+        _show(suspects, most)
 
 
-def _plain(found: "Suspects", most: int) -> dict[str, object]:
-    named = ("name", "label", "rather", "probability")
+def _plain(suspects: "Suspects", most: int) -> dict[str, object]:
+    keys = ("name", "label", "rather", "probability")
     return {
-        "messages": len(found.predictions),
-        "slip_rate": found.slip_rate,
-        "expected_wrong": found.expected_wrong(),
-        "expected_wrong_listed": found.expected_wrong(most),
-        "suspects": [{key: getattr(each, key) for key in named} for each in found.first(most)],
+        "messages": len(suspects.predictions),
+        "slip_rate": suspects.slip_rate,
+        "expected_wrong": suspects.expected_wrong(),
+        "expected_wrong_listed": suspects.expected_wrong(most),
+        "suspects": [{key: getattr(suspect, key) for key in keys} for suspect in suspects.first(most)],
     }
 
 
-def _show(found: "Suspects", most: int) -> None:
-    from priory.verdict import printable  # noqa: PLC0415
+def _show(suspects: "Suspects", most: int) -> None:
+    from priory.html.text import printable  # noqa: PLC0415
 
-    if found.expected_wrong() < 0.5:
-        print(f"none of {len(found.predictions):,} labels looks wrong")  # noqa: T201
+    if suspects.expected_wrong() < 0.5:
+        print(f"none of {len(suspects.predictions):,} labels looks wrong")  # noqa: T201
         return
     print("wrong with  labelled  rather    message")  # noqa: T201
-    for each in found.first(most):
-        print(f"{each.probability:10.3f}  {each.label:8}  {each.rather:8}  {printable(each.name)}")  # noqa: T201
+    for suspect in suspects.first(most):
+        line = f"{suspect.probability:10.3f}  {suspect.label:8}  {suspect.rather:8}  {printable(suspect.name)}"
+        print(line)  # noqa: T201
     print(  # noqa: T201
-        f"of {len(found.predictions):,} labels about {found.expected_wrong():.1f} look wrong, "
-        f"{found.expected_wrong(most):.1f} of them among these; correct one with: priory learn LABEL PATH"
+        f"of {len(suspects.predictions):,} labels about {suspects.expected_wrong():.1f} look wrong, "
+        f"{suspects.expected_wrong(most):.1f} of them among these; correct one with: priory learn LABEL PATH"
     )

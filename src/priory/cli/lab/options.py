@@ -1,4 +1,4 @@
-"""Options that the workbench's commands share, and how its errors reach a person."""
+"""Options that the workbench's commands share, and the translation of its errors."""
 
 import sys
 from collections.abc import Iterator
@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from priory.cli.options import Problem, problems
+from priory.cli.options import CommandError, command_errors
+from priory.lab.error import LabError
 
 What = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="LABEL=PATH…",
-        help="Mail to judge by, such as ham=~/Maildir spam=~/Maildir/.Junk; without any, what the filter was taught.",
+        help="Mail to judge by, such as ham=~/Maildir spam=~/Maildir/.Junk. Default: the lessons of the filter.",
         show_default=False,
     ),
 ]
@@ -26,14 +27,14 @@ Index = Annotated[
     ),
 ]
 Model = Annotated[str, typer.Option(help="The filter, another model by name, or yours as module:name.")]
-Jobs = Annotated[int, typer.Option(min=1, help="How many processes work side by side.")]
-Seed = Annotated[int, typer.Option(min=0, help="Another seed shuffles and draws otherwise.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of processes.")]
+Seed = Annotated[int, typer.Option(min=0, help="The seed for shuffling and drawing.")]
 Html = Annotated[Path | None, typer.Option(help="Write the report as a page to this file.", show_default=False)]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Do everything anew, also what was done before and kept.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore stored results of earlier runs.")]
 
 
 class By(StrEnum):
-    """How mail is split; the names of `priory.lab.mail_folds`."""
+    """Ways to split mail, as in `priory.lab.mail`."""
 
     stratified = "stratified"
     k_fold = "k-fold"
@@ -45,11 +46,11 @@ class By(StrEnum):
 
 
 SplitBy = Annotated[
-    By, typer.Option("--by", help="How to split. By time, what came before is learned and what follows is judged.")
+    By, typer.Option("--by", help="How to split. By time, the past is learned and what follows is judged.")
 ]
-NFolds = Annotated[int, typer.Option("--folds", min=1, help="Into how many parts.")]
+NFolds = Annotated[int, typer.Option("--folds", min=1, help="Number of parts.")]
 Apart = Annotated[
-    bool, typer.Option("--copies-apart", help="Let near-copies fall on both sides of a split: the figures flatter.")
+    bool, typer.Option("--copies-apart", help="Allow near-copies on both sides of a split: the figures flatter.")
 ]
 SealFile = Annotated[
     Path | None,
@@ -60,15 +61,13 @@ SealFile = Annotated[
 
 
 @contextmanager
-def lab_problems() -> Iterator[None]:
-    """Turn what cannot be judged into a problem for a person, and so the other errors that people can act on."""
-    from priory.lab.error import LabError  # noqa: PLC0415 - a quick start for --help
-
+def lab_errors() -> Iterator[None]:
+    """Turn errors that the user can act on into a `CommandError`."""
     try:
-        with problems():
+        with command_errors():
             yield
     except LabError as error:
-        raise Problem(str(error)) from None
+        raise CommandError(str(error)) from None
     except KeyboardInterrupt:
-        sys.stderr.write("priory: interrupted; the same command goes on from here\n")
+        sys.stderr.write("priory: interrupted; run the same command again to resume\n")
         raise typer.Exit(130) from None

@@ -1,14 +1,14 @@
-"""The command that replays mail as it came: score, then learn, message by message."""
+"""`priory lab replay`: score and learn mail, message by message, in the order of arrival."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.lab.options import Fresh, Html, Index, Jobs, SealFile, Seed, What, lab_problems
-from priory.cli.options import HOME, Home, InCluster, Json, Problem
+from priory.cli.lab.options import Fresh, Html, Index, Jobs, SealFile, Seed, What, lab_errors
+from priory.cli.options import HOME, CommandError, Home, InCluster, Json
 
 if TYPE_CHECKING:
-    from priory.lab.few_lessons import FewLessons
+    from priory.lab.evaluation.replay import FewLessons
 
 
 def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -16,23 +16,27 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     index: Index = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="filter, bernoulli, multinomial, complement, logistic, or module:name; again for more."),
+        typer.Option(help="filter, bernoulli, multinomial, complement, logistic, or module:name; may be repeated."),
     ] = None,
     weight: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND=WEIGHT", help="Another weight for a kind of features, to see what it is worth."),
+        typer.Option(metavar="KIND=WEIGHT", help="Another weight for a kind of features; may be repeated."),
     ] = None,
     seal: SealFile = None,
-    delay: Annotated[int, typer.Option(min=0, help="Labels come so many messages late.")] = 0,
-    share: Annotated[float, typer.Option(min=0, max=1, help="Only this share of the messages is ever labelled.")] = 1.0,
-    flip: Annotated[float, typer.Option(min=0, max=1, help="This share of the labels is wrong.")] = 0.0,
+    delay: Annotated[int, typer.Option(min=0, help="Number of messages by which labels are late.")] = 0,
+    share: Annotated[float, typer.Option(min=0, max=1, help="Share of the messages that are labelled at all.")] = 1.0,
+    flip: Annotated[float, typer.Option(min=0, max=1, help="Share of the labels that are wrong.")] = 0.0,
     first: Annotated[
         int | None,
-        typer.Option(min=1, help="Learn only so many of each label, before any is judged.", show_default=False),
+        typer.Option(
+            min=1, help="Learn only this many messages of each label, before any is judged.", show_default=False
+        ),
     ] = None,
     then: Annotated[
         int | None,
-        typer.Option(min=1, help="With --first: judge so many of each label that follow.", show_default="500"),
+        typer.Option(
+            min=1, help="With --first: judge this many of the following messages of each label.", show_default="500"
+        ),
     ] = None,
     html: Html = None,
     seed: Seed = 0,
@@ -42,14 +46,14 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Replay mail as it came: score each message, then learn it (TREC's protocol for spam filters).
+    """Replay mail in order of arrival: score each message, then learn it (TREC's protocol for spam filters).
 
-    The filter starts empty, with the options of the home. Mail of an index is taken in its order, mail of folders by
-    the time at which it was received, and without mail it is what the filter was taught, in that order. A replay that
-    was interrupted goes on where it stopped.
+    The filter starts empty, with the options of the home. An index is replayed in its own order, folders by the time
+    of receipt; without mail, the lessons of the filter are replayed in their order. An interrupted replay resumes
+    where it stopped.
 
     With --first, it shows how good a filter is after few lessons: the first messages of each label are learned, the
-    next ones are judged, and of an index no more is read.
+    following ones are judged, and the rest is not read.
 
     **Examples**
 
@@ -61,29 +65,27 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab replay --index corpus/index --model filter --model bernoulli --model logistic`
     """
-    from priory.cli.lab.bench import bench_of  # noqa: PLC0415 - a quick start for --help
-    from priory.cli.lab.course import replayed, reweighted, without_sealed  # noqa: PLC0415
-    from priory.cli.lab.output import present, require_page  # noqa: PLC0415
-    from priory.cli.lab.source import source  # noqa: PLC0415
-    from priory.lab.feedback import Feedback  # noqa: PLC0415
+    from priory.cli.lab.bench import bench_of, present, require_page, source  # noqa: PLC0415 - a quick start for --help
+    from priory.lab.evaluation.mail_replay import replay_source, with_weights, without_sealed  # noqa: PLC0415
+    from priory.lab.evaluation.replay import Feedback  # noqa: PLC0415
 
-    with lab_problems(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
+    with lab_errors(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
         require_page(html)
         feedback = Feedback(delay, share, flip, seed, _few(first, then))
-        found = without_sealed(reweighted(source(what, index, home), weight or []), seal)
-        report, speed = replayed(found, model or ["filter"], feedback, bench)
+        mail = without_sealed(with_weights(source(what, index, home), weight or []), seal)
+        report, speed = replay_source(mail, model or ["filter"], feedback, bench)
         present(report, html, as_json=as_json, more=speed)
     if not as_json:
         rate = speed["messages_per_second"]
-        told = f": {rate:,.0f} messages/s" if rate else ", after an interruption"
-        print(f"{speed['messages']:,} messages in {speed['seconds']:.1f} s{told}")  # noqa: T201
+        speed_text = f": {rate:,.0f} messages/s" if rate else ", after an interruption"
+        print(f"{speed['messages']:,} messages in {speed['seconds']:.1f} s{speed_text}")  # noqa: T201
 
 
 def _few(first: int | None, then: int | None) -> "FewLessons | None":
-    from priory.lab.few_lessons import FewLessons  # noqa: PLC0415 - a quick start for --help
+    from priory.lab.evaluation.replay import FewLessons  # noqa: PLC0415 - a quick start for --help
 
     if first is None:
         if then is not None:
-            raise Problem("--then says how many to judge after few lessons: say how many to learn, too, with --first")
+            raise CommandError("--then needs --first: say how many messages of each label to learn")
         return None
     return FewLessons(first) if then is None else FewLessons(first, then)

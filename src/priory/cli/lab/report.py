@@ -1,4 +1,4 @@
-"""The command that shows again what was judged before."""
+"""`priory lab report`: show the report of an earlier evaluation again."""
 
 import json
 import shutil
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from priory.cli.lab.options import Html, lab_problems
-from priory.cli.options import HOME, Home, Json, Problem, place_of, read_options
-from priory.verdict import printable
+from priory.cli.lab.options import Html, lab_errors
+from priory.cli.options import HOME, CommandError, Home, Json, home_path, read_options
+from priory.html.text import printable
 
 if TYPE_CHECKING:
-    from priory.lab.kept import Kept
+    from priory.lab.cache import ResultFolder
 
 
 def report(  # noqa: PLR0913, PLR0917 - typer makes options of them
     name: Annotated[
-        str | None, typer.Argument(help="Which, as --list names it; without, the latest.", show_default=False)
+        str | None, typer.Argument(help="Which report, as named by --list. Default: the latest.", show_default=False)
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List what was kept.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the stored reports.")] = False,
     clear: Annotated[
-        bool, typer.Option("--clear", help="Remove all that was kept, but not the memory of what was tried.")
+        bool, typer.Option("--clear", help="Remove all stored results, but not the log of models that were tried.")
     ] = False,
     html: Html = None,
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Show again what was judged before, with the costs of mistakes as they are set now.
+    """Show an earlier evaluation again, with the costs of mistakes as they are configured now.
 
     **Examples**
 
@@ -36,33 +36,35 @@ def report(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory lab report --html report.html`
     """
-    from priory.cli.lab.output import present, require_page  # noqa: PLC0415 - a quick start for --help
-    from priory.lab.kept import all_kept  # noqa: PLC0415
-    from priory.lab.kept_report import kept_ingredients  # noqa: PLC0415
+    from priory.cli.lab.bench import present, require_page  # noqa: PLC0415 - a quick start for --help
+    from priory.lab.cache import finished_results, load_report  # noqa: PLC0415
 
-    folder = place_of(home) / "lab"
+    folder = home_path(home) / "lab"
     if clear:
         _clear(folder)
         return
-    with lab_problems():
-        kept = all_kept(folder)
-        if not kept:
-            raise Problem(f"nothing was judged yet in {home}: begin with priory lab evaluate, compare or replay")
+    with lab_errors():
+        results = finished_results(folder)
+        if not results:
+            raise CommandError(f"there is no report in {home} yet: begin with priory lab evaluate, compare or replay")
         if listed:
-            _list(kept, as_json=as_json)
+            _list(results, as_json=as_json)
             return
-        chosen = [each for each in kept if name is None or each.folder.name.startswith(name)]
+        chosen = [result for result in results if name is None or result.folder.name.startswith(name)]
         if name is not None and len(chosen) > 1:
-            raise Problem(f"{len(chosen)} reports begin with {name!r}; see priory lab report --list")
+            raise CommandError(f"{len(chosen)} reports begin with {name!r}; see priory lab report --list")
         if not chosen:
-            raise Problem(f"nothing was kept under the name {name!r}; see priory lab report --list")
+            raise CommandError(f"there is no report {name!r}; see priory lab report --list")
         require_page(html)
-        shown = kept_ingredients(chosen[0], read_options(home).costs).report
-        present(shown, html, as_json=as_json)
+        report = load_report(chosen[0], read_options(home).costs).report
+        present(report, html, as_json=as_json)
 
 
-def _list(kept: "list[Kept]", *, as_json: bool) -> None:
-    rows = [{"name": each.folder.name, "when": _when(each.folder), **each.noted("report", {})} for each in kept]
+def _list(results: "list[ResultFolder]", *, as_json: bool) -> None:
+    rows = [
+        {"name": result.folder.name, "when": _when(result.folder), **result.load_json("report", {})}
+        for result in results
+    ]
     for row in rows:
         if as_json:
             print(json.dumps({key: row[key] for key in ("name", "when", "title", "lines")}))  # noqa: T201
@@ -73,7 +75,7 @@ def _list(kept: "list[Kept]", *, as_json: bool) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove the folders, and leave the list of what was tried: to have forgotten is not to have looked less often."""
+    """Remove the folders, but not the log of attempts: they still count, whether or not their results are stored."""
     for path in [*folder.iterdir()] if folder.is_dir() else []:
         if path.is_dir():
             shutil.rmtree(path)

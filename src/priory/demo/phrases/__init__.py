@@ -1,13 +1,13 @@
-"""The words of the generative model, as tables: ham topics and spam campaigns by language.
+"""The words of the generative model in tables: ham topics and spam campaigns, by language.
 
-Both labels talk of invoices, loans, offers, watches and mailboxes; only the proportions differ.
+Both labels mention invoices, loans, offers, watches and mailboxes; only the proportions differ.
 """
 
-from ..grammar import odds
-from . import eastern, goods, home, money, notices, western, work
+from priory.demo.grammar import odds
+from priory.demo.phrases import correspondence, notices, other_languages, spam
 
-ENGLISH_HAM = work.TOPICS + home.TOPICS + notices.TOPICS
-ENGLISH_SPAM = goods.TOPICS + money.TOPICS
+ENGLISH_HAM = correspondence.TOPICS + notices.TOPICS
+ENGLISH_SPAM = spam.TOPICS
 
 LANGUAGE = odds(
     ("english", 85),
@@ -20,9 +20,9 @@ LANGUAGE = odds(
 )
 HAM = {
     "english": odds(*((topic, topic.weight) for topic in ENGLISH_HAM)),
-    **{language: odds((topic, topic.weight)) for language, topic in (western.HAM | eastern.HAM).items()},
+    **{language: odds((topic, topic.weight)) for language, topic in other_languages.HAM.items()},
 }
 SPAM = {
     "english": ENGLISH_SPAM,
-    **{language: (topic,) for language, topic in (western.SPAM | eastern.SPAM).items()},
+    **{language: (topic,) for language, topic in other_languages.SPAM.items()},
 }

@@ -1,11 +1,11 @@
-"""Short letters that ham and spam both write: the same sentences, only some of them more often in one than the other.
+"""Short letters of both labels: the same sentences, with different weights.
 
-Each row is a sentence with its weight in ham and its weight in spam. A filter can learn the ratio and nothing more, so
-it has to be unsure here.
+Each row is a sentence with its weight in ham and its weight in spam. A filter can learn only the ratio, so it has to be
+unsure here.
 """
 
-from ..grammar import odds
-from ..topic import Topic
+from priory.demo.grammar import odds
+from priory.demo.topic import Topic
 
 SENTENCES = (
     ("See the attached invoice.", 3, 4),

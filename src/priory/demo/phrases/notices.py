@@ -1,7 +1,7 @@
 """Ham written by machines and shops: newsletters, orders, invitations, builds, reminders, security notices."""
 
-from ..grammar import odds
-from ..topic import FORMAL, NOTICE, POSTER, TEAMS, TERSE, Topic
+from priory.demo.grammar import odds
+from priory.demo.topic import FORMAL, NOTICE, POSTER, TEAMS, TERSE, Topic
 
 NEWSLETTER = Topic(
     name="newsletter",

@@ -1,4 +1,4 @@
-"""The tables of a journal in PostgreSQL, made and changed by numbered steps, each once."""
+"""The tables of a journal in PostgreSQL, created and changed by numbered steps, each taken once."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ CREATE TABLE journal (
   features_version integer NOT NULL,
   bits integer NOT NULL,
   personal_bits integer NOT NULL,
-  change bigint NOT NULL,              -- the number of the last change; who locks this row is the one who writes
+  change bigint NOT NULL,              -- the number of the last change; a writer locks this row
   stamp text NOT NULL,                 -- of the last change
   settled bigint NOT NULL,             -- lessons forgotten up to this change are gone from the list below
   labels text NOT NULL,                -- in the order in which lessons were scored, new ones at the end
@@ -71,7 +71,7 @@ FORMAT: Final = len(STEPS)
 
 
 def format_of(connection: psycopg.Connection[Any]) -> int | None:
-    """Return the number of the last step that was taken; None if there are no tables."""
+    """Return the number of the last step taken; None if there are no tables."""
     (is_there,) = connection.execute("SELECT to_regclass('priory.steps') IS NOT NULL").fetchone() or (False,)
     if not is_there:
         return None
@@ -80,8 +80,9 @@ def format_of(connection: psycopg.Connection[Any]) -> int | None:
 
 
 def take_steps(connection: psycopg.Connection[Any]) -> int:
-    """Take the steps that were not taken yet, all or none, one process at a time; return the number of the last."""
+    """Take the remaining steps, all or none; return the number of the last."""
     with connection.transaction():
+        # Two processes may prepare one database at once: the second waits here, and finds the steps taken.
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('priory steps'))")
         connection.execute("CREATE SCHEMA IF NOT EXISTS priory")
         connection.execute("CREATE TABLE IF NOT EXISTS priory.steps (step integer PRIMARY KEY, taken timestamptz)")

@@ -1,17 +1,16 @@
-"""The features of lessons in a database, several lessons to a row, so that its pages are full.
+"""Bundles: the features of several lessons in one row, so that the pages of the database are full.
 
-A page has 4 kB and the features of a lesson some 2.7 kB: a row for each lesson would leave a third of the file empty.
-So the features of lessons that follow each other stand in one row, a bundle, which takes just the pages that it fills.
-A bundle has the number of its first lesson; a lesson is in the last bundle whose number is not above its own, and knows
-where in it its features start and how many bytes they have.
+A page has 4 kB and the features of a lesson about 2.7 kB: one row per lesson would leave a third of the file empty. So
+the features of consecutive lessons share a row, a bundle. A bundle has the number of its first lesson. A lesson is in
+the last bundle whose number is not above its own; its row says where in the bundle its features start, and their size.
 """
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-FULL: Final = 128 * 1024  #: bytes: half a page of each bundle is empty, which is 1.5 % of it
-SMALL: Final = 16 * 1024  #: bundles below this are joined when the journal is tidied
+FULL: Final = 128 * 1024  #: bytes; on average half a page of a bundle is empty, 1.5 % of this
+SMALL: Final = 16 * 1024  #: bytes; `tidy` joins smaller bundles
 BUNDLES: Final = """
 CREATE TABLE bundles (
   first INTEGER PRIMARY KEY,
@@ -21,7 +20,7 @@ _END: Final = 1 << 62
 
 
 class _Bundle(NamedTuple):
-    """A bundle, and the number of the next one."""
+    """A bundle, and the number of the next bundle."""
 
     first: int
     features: bytes
@@ -35,7 +34,7 @@ class Bundles:
         self._db = connection
 
     def append(self, learned: Iterable[tuple[int, bytes]]) -> list[int]:
-        """Write down the features of lessons, given in order by their numbers; return where each starts."""
+        """Store the features of lessons, in ascending order of their numbers; return where each starts."""
         starts: list[int] = []
         parts: list[bytes] = []
         first = size = 0
@@ -56,13 +55,13 @@ class Bundles:
             self._db.execute("INSERT INTO bundles (first, features) VALUES (?, ?)", (first, b"".join(parts)))
 
     def read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-        """Yield each row, which begins with a lesson's number, start and size, and the lesson's features."""
-        here = _Bundle(0, b"", 0)
+        """Yield rows, which begin with a lesson's number, start and size, each with the lesson's features."""
+        bundle = _Bundle(0, b"", 0)
         for row in rows:
             change, start, size = row[:3]
-            if not here.first <= change < here.end:
-                here = self._bundle(change)
-            yield row, here.features[start : start + size]
+            if not bundle.first <= change < bundle.end:
+                bundle = self._bundle(change)
+            yield row, bundle.features[start : start + size]
 
     def _bundle(self, change: int) -> _Bundle:
         row = self._db.execute(
@@ -78,19 +77,19 @@ class Bundles:
         return _END if after is None else int(after)
 
     def tidy(self, gone: Iterable[int], since: int) -> None:
-        """Take out the features of lessons that are gone, and join the small bundles that came after a change."""
+        """Remove the features of deleted lessons, and join the small bundles stored after a change."""
         for first in sorted({self._bundle(change).first for change in gone}):
             self._rewrite([first])
         rows = self._db.execute("SELECT first, length(features) FROM bundles WHERE first > ? ORDER BY first", (since,))
         run: list[int] = []
-        in_run = 0
+        run_bytes = 0
         for first, size in rows.fetchall():
-            if in_run + size > FULL or size >= SMALL:
+            if run_bytes + size > FULL or size >= SMALL:
                 self._join(run)
-                run, in_run = [], 0
+                run, run_bytes = [], 0
             if size < SMALL:
                 run.append(first)
-                in_run += size
+                run_bytes += size
         self._join(run)
 
     def _join(self, run: Sequence[int]) -> None:
@@ -98,7 +97,7 @@ class Bundles:
             self._rewrite(run)
 
     def _rewrite(self, run: Sequence[int]) -> None:
-        """Write bundles that follow each other anew, with the lessons that are left."""
+        """Replace consecutive bundles by new ones that hold the lessons that remain."""
         lessons = self._db.execute(
             "SELECT change, start, size FROM lessons WHERE change >= ? AND change < ? ORDER BY change",
             (run[0], self._after(run[-1])),

@@ -1,83 +1,94 @@
-"""The rows of a journal in an SQLite database that is open."""
+"""The rows of a journal in an open SQLite database."""
 
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from priory.journal.database import Row
-from priory.journal.lesson import JournalBusyError, JournalError
-from priory.journal.sqlite import in_use
+from priory.journal.database import (
+    CHANGE_COLUMNS,
+    LESSON_COLUMNS,
+    Row,
+    loaded_change,
+    loaded_lesson,
+    stored_lesson,
+)
+from priory.journal.lesson import Change, JournalBusyError, JournalError, Lesson, Position
+from priory.journal.queries import Condition, Selection, sql_condition
+from priory.journal.sqlite import open_files
 from priory.journal.sqlite.bundles import Bundles
-from priory.journal.sqlite.errors import errors_named, named
+
+_INSERT: Final = f"INSERT INTO lessons (change, start, size, {LESSON_COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608
+_MOVED: Final = f"start, size, {CHANGE_COLUMNS}"
+_SELECT_MOVED: Final = f"SELECT ?, change, {_MOVED} FROM lessons WHERE change = ?"  # noqa: S608
+_MOVE: Final = f"INSERT INTO forgotten (change, learned, {_MOVED}) {_SELECT_MOVED}"
 
 
 class SqliteDatabase:
     """A connection to the file of a journal."""
 
     stamp: Final = ""
-    lock: Final = ""
-    stamp_column: Final = "''"
-    features: Final = "start, size"
-    begins: Final = "instr(source, ?) = 1"
-    has_user: Final = '+"user" = ?'  #: through the index of digests, which the + prevents, it takes five times as long
-    is_marked: Final = "change BETWEEN ? AND ? AND substr(?, change - ?, 1) = x'01'"
-    joined: Final = "group_concat(change), group_concat(hex(held_out), '')"
 
-    def __init__(self, path: Path, file: in_use.File, connection: sqlite3.Connection, wait_s: float) -> None:
+    def __init__(self, path: Path, file: open_files.FileId, connection: sqlite3.Connection, wait_s: float) -> None:
         self.path = path
         self.name = str(path)
-        self._file: in_use.File | None = file
+        self._file: open_files.FileId | None = file
         self._db = connection
         self._wait_s = wait_s
-        self._cursor = connection.cursor()  # for what is asked at every check
+        self._cursor = connection.cursor()  # for `version`, which every check calls
         self._bundles = Bundles(connection)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
         if self._file is not None:
-            in_use.leave(self._file)
+            open_files.leave(self._file)
             self._file = None
 
     def now(self) -> float:
         """Return the time."""
         return time.time()
 
+    def head(self, *, lock: bool) -> tuple[Position, str] | None:  # noqa: ARG002 - `writing` has the lock already
+        """Return the position and the labels."""
+        for change, settled, labels in self.rows("SELECT change, settled, labels FROM journal"):
+            return Position(change, settled, ""), str(labels)
+        return None
+
     def number(self, change: int) -> None:
-        """Write down the number of the last change; others see by the version that there is something new."""
+        """Write the number of the last change; others notice by the version."""
         self._db.execute("UPDATE journal SET change = ?", (change,))
 
     def stamp_of(self, _change: int) -> str:
-        """Return nothing: numbers come once here."""
+        """Return nothing: numbers never repeat in a file, so changes have no stamps."""
         return ""
 
     def version(self) -> int:
-        """Return a number that differs whenever another connection has changed something; asked at every check."""
+        """Return a number that differs after another connection has changed something; called at every check."""
         try:
             (number,) = self._cursor.execute("PRAGMA data_version").fetchone()
         except sqlite3.Error as error:
-            raise named(error, self.path, self._wait_s) from None
+            raise translated_error(error, self.path, self._wait_s) from None
         return int(number)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """See one state of the rows, whatever others do meanwhile."""
-        with errors_named(self.path, self._wait_s):
+        """Begin a transaction that sees one state of the rows, whatever others write meanwhile."""
+        with translate_errors(self.path, self._wait_s):
             self._db.execute("BEGIN")
             try:
                 yield
             finally:
-                with suppress(sqlite3.ProgrammingError):  # closed meanwhile
+                with suppress(sqlite3.ProgrammingError):  # the connection was closed meanwhile
                     self._rollback()
 
     @contextmanager
     def writing(self, *, wait: bool) -> Iterator[None]:
-        """Make changes that become durable together at the end, or not at all; one writer at a time."""
+        """Begin a transaction that is committed at the end, or rolled back on an error; one writer at a time."""
         wait_s = self._wait_s if wait else 0.0
-        with errors_named(self.path, wait_s):
+        with translate_errors(self.path, wait_s):
             self._begin_writing(wait_s)
             try:
                 yield
@@ -87,6 +98,7 @@ class SqliteDatabase:
                 raise
 
     def _begin_writing(self, wait_s: float) -> None:
+        """Take the write lock at once: a lock taken at the first write could fail after others have written."""
         self._db.execute(f"PRAGMA busy_timeout = {wait_s * 1000:.0f}")
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -94,69 +106,133 @@ class SqliteDatabase:
             self._db.execute(f"PRAGMA busy_timeout = {self._wait_s * 1000:.0f}")
 
     def _rollback(self) -> None:
-        """Undo what is open; on a full disk SQLite has done so itself."""
+        """Roll back the open transaction; after an error such as a full disk, SQLite has done so itself."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
     def rows(self, sql: str, *values: object) -> list[Row]:
-        """Return rows; or change something, then there are none."""
+        """Run a statement and return its rows, if it has any."""
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise named(error, self.path, self._wait_s) from None
-
-    def each_row(self, sql: str, *values: object) -> Iterator[Row]:
-        """Yield rows that may be too many to hold; inside `reading` or `writing`."""
-        return self._db.execute(sql, values)
+            raise translated_error(error, self.path, self._wait_s) from None
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
-        """Run a statement once for each of these."""
+        """Run a statement once for each tuple of values."""
         self._db.executemany(sql, values)
 
-    def store(self, learned: Sequence[tuple[int, bytes]]) -> list[Row]:
-        """Take in the features of lessons; return where in its bundle each begins, and its bytes."""
-        starts = self._bundles.append(learned)
-        return [(start, len(features)) for start, (_, features) in zip(starts, learned, strict=True)]
+    def insert_lessons(self, lessons: Sequence[tuple[int, Lesson]]) -> None:
+        """Insert lessons; their features go into bundles."""
+        starts = self._bundles.append((change, lesson.features) for change, lesson in lessons)
+        rows = (
+            (change, start, len(lesson.features), *stored_lesson(lesson))
+            for start, (change, lesson) in zip(starts, lessons, strict=True)
+        )
+        self._db.executemany(_INSERT, rows)
 
-    def with_features(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield rows, each with the features in place of where they are."""
-        for (change, _, _, *rest), features in self._bundles.read(rows):
-            yield change, features, *rest
+    def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
+        """Return the lessons that a condition selects."""
+        return self._with_features(self.rows(_select(where), *values))
+
+    def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
+        """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
+        return self._with_features(self._db.execute(_select(where), values))
+
+    def _with_features(self, rows: Iterable[Row]) -> Iterator[Lesson]:
+        for (_, _, _, *columns), features in self._bundles.read(rows):
+            yield loaded_lesson(columns, features)
+
+    def changes(
+        self, sign: int, table: Literal["lessons", "forgotten"], where: str, *values: object
+    ) -> Iterator[Change]:
+        """Return the effects of lessons, present or forgotten, in the order in which they were learned."""
+        number = "change" if table == "lessons" else "learned"
+        sql = f"SELECT {number}, start, size, {CHANGE_COLUMNS} FROM {table} WHERE {where} ORDER BY {number}"  # noqa: S608
+        for (_, _, _, *columns), features in self._bundles.read(self.rows(sql, *values)):
+            yield loaded_change(sign, columns, features)
+
+    def move_to_forgotten(self, learned: int, change: int) -> None:
+        """Move the lesson that a change learned to the forgotten ones; its features stay in their bundle."""
+        self._db.execute(_MOVE, (change, learned))
+        self._db.execute("DELETE FROM lessons WHERE change = ?", (learned,))
+
+    def condition(self, selection: Selection) -> Condition:
+        """Return the condition for a selection of lessons."""
+        return sql_condition(
+            selection,
+            user='+"user" = ?',  # the + keeps SQLite from the index of digests, with which it takes five times as long
+            source="instr(source, ?) = 1",
+            changes="change BETWEEN ? AND ? AND substr(?, change - ?, 1) = x'01'",
+        )
+
+    def predictions(self, label: str, size: int) -> tuple[str | None, str | None]:
+        """Return the changes of a label's lessons with predictions of a size, and these predictions, in one row."""
+        columns = "group_concat(change), group_concat(hex(held_out), '')"
+        sql = f"SELECT {columns} FROM lessons WHERE label = ? AND length(held_out) = ?"  # noqa: S608
+        ((changes, held_out),) = self.rows(sql, label, size)
+        return changes, held_out
 
     def tidy(self, gone: Iterable[int], since: int) -> None:
-        """Drop the features of lessons that are gone, and join the small bundles that came after a change."""
+        """Drop the features of deleted lessons, and join the small bundles stored after a change."""
         self._bundles.tidy(gone, since)
 
     def make(self, statements: Iterable[str]) -> None:
-        """Make tables that not every journal has, as these statements say, if they are not there yet."""
+        """Create optional tables by these statements."""
         for statement in statements:
             self._db.execute(statement)
 
     def has(self, table: str) -> bool:
-        """Tell whether there is such a table."""
+        """Tell whether a table exists."""
         return bool(self.rows("SELECT 1 FROM sqlite_schema WHERE name = ?", table))
 
     def size_bytes(self) -> int:
-        """Return what the journal takes on disk, with the log in which the latest changes are."""
+        """Return the size on disk, including the write-ahead log."""
         log = self.path.with_name(f"{self.path.name}-wal")
         return sum(path.stat().st_size for path in (self.path, log) if path.exists())
 
     def used_bytes(self) -> int:
-        """Return what the lessons take: neither room that is free, nor what was forgotten and is still there."""
+        """Return the part of the size on disk that lessons use, without free pages and forgotten lessons."""
         pages, free, size = (
-            self.rows(f"PRAGMA {each}")[0][0] for each in ("page_count", "freelist_count", "page_size")
+            self.rows(f"PRAGMA {pragma}")[0][0] for pragma in ("page_count", "freelist_count", "page_size")
         )
         ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
         return int((pages - free) * size - forgotten)
 
     def wipe(self) -> None:
-        """Take over what is in the log, and empty it: in the file itself what is deleted is overwritten."""
+        """Copy the write-ahead log into the file and empty it; in the file itself, deleted rows are overwritten."""
         ((is_busy, *_),) = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         if is_busy:
-            raise JournalBusyError(f"{self.path} is in use, so its log keeps traces of what was deleted: try again.")
+            raise JournalBusyError(f"{self.path} is in use, so its log keeps traces of deleted lessons: try again.")
 
     def check(self) -> None:
         """Read the whole file and raise JournalError if it is damaged."""
-        ((said,),) = self.rows("PRAGMA integrity_check(1)")
-        if said != "ok":
-            raise JournalError(f"{self.path} is damaged ({' '.join(said.split())}). Restore it from a backup.")
+        ((result,),) = self.rows("PRAGMA integrity_check(1)")
+        if result != "ok":
+            raise JournalError(f"{self.path} is damaged ({' '.join(result.split())}). Restore it from a backup.")
+
+
+def _select(where: str) -> str:
+    return f"SELECT change, start, size, {LESSON_COLUMNS} FROM lessons WHERE {where}"  # noqa: S608
+
+
+@contextmanager
+def translate_errors(path: Path, wait_s: float) -> Iterator[None]:
+    """Replace SQLite's errors by ours, which say which file is wrong, why, and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated_error(error, path, wait_s) from None
+
+
+def translated_error(error: sqlite3.Error, path: Path, wait_s: float) -> Exception:
+    """Return our error for one of SQLite's; a mistake in the calling code stays what it is."""
+    if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
+        return error
+    if isinstance(error, sqlite3.OperationalError):
+        if "locked" in str(error) or "busy" in str(error):
+            return JournalBusyError(
+                f"{path} is being written to by another process, which did not finish within {wait_s:g} s: "
+                "try again later."
+            )
+        return JournalError(f"{path}: {error}. Check that the folder is writable and the disk is not full.")
+    return JournalError(f"{path} is damaged ({error}). It was left as it is; restore it from a backup.")

@@ -1,4 +1,4 @@
-"""The tables of a journal in SQLite, and how those of an older Priory become these, step by step."""
+"""The tables of a journal in SQLite, and the steps that upgrade the tables of an older Priory."""
 
 import sqlite3
 import uuid
@@ -8,7 +8,7 @@ from typing import Final
 from priory.journal.sqlite.bundles import BUNDLES, Bundles
 
 FORMAT: Final = 4
-OLDEST: Final = 3  #: the first format that can be brought up to date
+OLDEST: Final = 3  #: the first format that can be upgraded
 APPLICATION_ID: Final = 0x50524A4C
 _FORGOTTEN: Final = """
 CREATE TABLE forgotten (
@@ -32,7 +32,7 @@ CREATE TABLE journal (
   snapshot TEXT NOT NULL,           -- the digest of the counts as they stood then: no other snapshot fits
   personal_bits INTEGER NOT NULL DEFAULT 22
 );
-CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);  -- some lessons once more, see `tallied`
+CREATE TABLE tally (label TEXT PRIMARY KEY, n INTEGER NOT NULL);  -- see `stored_tally`
 CREATE TABLE lessons (
   change INTEGER PRIMARY KEY,
   digest BLOB NOT NULL,
@@ -56,9 +56,9 @@ PRAGMA user_version = {FORMAT};
 
 
 def create(connection: sqlite3.Connection, features_version: int, bits: int, personal_bits: int) -> None:
-    """Make the tables of an empty database; the first process to come does it, the others wait.
+    """Create the tables of an empty database; of several processes the first does it, and the others wait.
 
-    This comes before the WAL, so that the first bytes of the file itself say what it is from the first moment on.
+    This comes before the switch to WAL, so that the header of the file itself says at once what it is.
     """
     if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
         return
@@ -74,14 +74,14 @@ def create(connection: sqlite3.Connection, features_version: int, bits: int, per
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Take the steps from the format that is there to ours, all or none; the first process to come does it."""
+    """Take the steps from the stored format to ours, all or none; of several processes the first does it."""
     if _format(connection) == FORMAT:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        while (found := _format(connection)) < FORMAT:
-            _STEPS[found](connection)
-            connection.execute(f"PRAGMA user_version = {found + 1}")
+        while (format_ := _format(connection)) < FORMAT:
+            _STEPS[format_](connection)
+            connection.execute(f"PRAGMA user_version = {format_ + 1}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
@@ -92,10 +92,10 @@ def _format(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _who_and_for_whom(connection: sqlite3.Connection) -> None:
-    """Lessons say which machine has learned them and for whom they count.
+def _add_node_and_shared(connection: sqlite3.Connection) -> None:
+    """Add columns for the machine that learned a lesson, and for the users it counts for.
 
-    What was forgotten before has not said so. It goes for good, and the counts are built anew.
+    Forgotten lessons of before do not say so. They are deleted, and the counts are rebuilt.
     """
     connection.execute("ALTER TABLE journal ADD COLUMN personal_bits INTEGER NOT NULL DEFAULT 22")
     connection.execute("ALTER TABLE lessons ADD COLUMN shared INTEGER NOT NULL DEFAULT 1")
@@ -108,4 +108,4 @@ def _who_and_for_whom(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE journal SET settled = change, snapshot = ''")
 
 
-_STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {3: _who_and_for_whom}
+_STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {3: _add_node_and_shared}

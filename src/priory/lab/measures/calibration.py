@@ -1,10 +1,10 @@
-r"""Whether probabilities mean what they say: of the mail that is called spam to 80 %, 80 % should be spam.
+r"""Calibration: of the messages that get a probability of 80 % for spam, 80 % should be spam.
 
-The reliability curve shows it bin by bin: the mean probability $\bar p_b$ beside the share $\bar y_b$ that is of the
+The reliability curve shows for each bin the mean probability $\bar p_b$ and the share $\bar y_b$ that belongs to the
 class. Their mean distance is the expected calibration error, $\text{ECE} = \sum_b \frac{n_b}{n} |\bar p_b - \bar y_b|$.
-Two proper scores judge ranking and calibration in one: Brier's $\frac1n \sum (p - y)^2$ and the log loss
-$-\frac1n \sum \log p_{\text{true}}$. Both are least, on average, for whoever says the true probabilities. Their
-intervals are those of the normal distribution for the logarithm of the mean; with few mistakes they are too short.
+Two proper scores measure ranking and calibration together: Brier's $\frac1n \sum (p - y)^2$ and the log loss
+$-\frac1n \sum \log p_{\text{true}}$. On average, both are lowest for the true probabilities. Their intervals are
+normal for the logarithm of the mean; with few mistakes they are too short.
 
 G. Brier: Verification of forecasts expressed in terms of probability. Monthly Weather Review 78, 1950, 1-3. C. Guo et
 al.: On calibration of modern neural networks. ICML 2017.
@@ -18,21 +18,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 from scipy.special import ndtri
 
-from priory.lab.design_effect import design_effect, n_groups
 from priory.lab.error import LabError
-from priory.lab.interval import LEVEL, N_RESAMPLES, Interval, resampled_sums, share
-from priory.lab.measures.placements import Floats
-from priory.lab.measures.presence import require_examples, require_known
-from priory.lab.predictions import Predictions
+from priory.lab.measures.design_effect import design_effect, n_groups
+from priory.lab.measures.interval import LEVEL, N_RESAMPLES, Interval, resample_sums, share
+from priory.lab.measures.ranking import Floats
+from priory.lab.predictions import Predictions, require_examples, require_known
 
 N_BINS: Final = 20
 _Z = float(-ndtri((1 - LEVEL) / 2))
-_LEAST = float(np.finfo(np.float64).eps)  # scikit-learn takes a probability for no less
+_LEAST = float(np.finfo(np.float64).eps)  # the smallest probability in scikit-learn's log loss
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reliability:
-    """The bins that have examples: their mean probability, the share of the class with exact limits, how many."""
+    """The bins with examples: mean probability, share of the class with exact limits, and number of examples."""
 
     mean_probability: Floats
     share: Floats
@@ -44,19 +43,19 @@ class Reliability:
 def reliability(predictions: Predictions, about: int | None = 1, n_bins: int = N_BINS) -> Reliability:
     """Return the reliability curve of one class against the rest, in bins of equal width.
 
-    With `about=None` it is that of the most probable class: how often is it the true one?
+    With `about=None` it is about the most probable class: how often is it correct?
 
     >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam", "spam"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
     >>> curve = reliability(seen, n_bins=2)
     >>> curve.mean_probability.round(6).tolist(), curve.share.tolist(), curve.n.tolist()
     ([0.1, 0.75], [0.0, 1.0], [1, 2])
     """
-    p, happened, bins = _binned(predictions, about, n_bins)
+    p, happened, bins = _by_bin(predictions, about, n_bins)
     n = np.bincount(bins, minlength=n_bins)
     used = n > 0
     of_class = np.bincount(bins, happened, n_bins)[used]
     shares = [_share(happened, predictions.groups, bins == b) for b in np.flatnonzero(used)]
-    limits = np.array([[each.low, each.high] for each in shares])
+    limits = np.array([[interval.low, interval.high] for interval in shares])
     mean = np.bincount(bins, p, n_bins)[used] / n[used]
     return Reliability(mean, of_class / n[used], limits[:, 0], limits[:, 1], n[used].astype(np.int64))
 
@@ -76,34 +75,34 @@ def calibration_error(
 ) -> Interval:
     r"""Return the expected calibration error of one class, or (None) of the most probable one.
 
-    On a sample it is too high, for chance makes gaps, too, and on resampled examples it is too high twice. So the
-    bootstrap asks how far the gaps $g_b$ of all bins move: the error is lower by at most $\sum_b |g_b^* - g_b|$, of
-    which the 97.5 % quantile is taken, and higher by 1.96 times the root of the sum of the variances of $g_b^*$. The
-    interval reaches 0 when chance alone would explain the gaps.
+    On a sample it is too high, because chance makes gaps, too, and on resampled examples this bias is doubled. So the
+    bootstrap measures how far the gaps $g_b$ of all bins move. The lower limit subtracts the 97.5 % quantile of
+    $\sum_b |g_b^* - g_b|$; the upper limit adds 1.96 times the root of the sum of the variances of $g_b^*$. The
+    interval reaches 0 if chance alone explains the gaps.
 
     >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam", "spam"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
     >>> round(calibration_error(seen).estimate, 6)                              # (0.1 + 0.2 + 0.3) / 3
     0.2
     """
-    p, happened, bins = _binned(predictions, about, n_bins)
+    p, happened, bins = _by_bin(predictions, about, n_bins)
     n = len(p)
     gaps = csr_array((p - happened, bins, np.arange(n + 1)), shape=(n, n_bins))
-    found = gaps.sum(axis=0) / n
+    mean_gaps = gaps.sum(axis=0) / n
     with_ones = hstack([gaps, np.ones((n, 1))], format="csr")
-    error = float(np.abs(found).sum())
+    error = float(np.abs(mean_gaps).sum())
     if not n_resamples:
         return Interval(error, np.nan, np.nan)
-    drawn = resampled_sums(with_ones, predictions.truth, groups=predictions.groups, n_resamples=n_resamples, seed=seed)
-    moved = drawn[:, :-1] / drawn[:, -1:] - found
+    drawn = resample_sums(with_ones, predictions.truth, groups=predictions.groups, n_resamples=n_resamples, seed=seed)
+    moved = drawn[:, :-1] / drawn[:, -1:] - mean_gaps
     lower = float(np.quantile(np.abs(moved).sum(axis=1), (1 + LEVEL) / 2))
     higher = _Z * float(np.sqrt((moved**2).mean(axis=0).sum()))
     return Interval(error, max(error - lower, 0.0), min(error + higher, 1.0))
 
 
 def brier(predictions: Predictions) -> Interval:
-    """Return the mean squared distance of the probabilities from what happened.
+    """Return the mean squared distance of the probabilities from the outcomes.
 
-    With two classes it is taken for one of them (0 to 1), with more it is summed over all (0 to 2).
+    With two classes it is that of one class (0 to 1), with more it is summed over all (0 to 2).
 
     >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.9, 0.1], [0.5, 0.5]])
     >>> round(brier(seen).estimate, 6)                                          # (0.01 + 0.25) / 2
@@ -117,10 +116,10 @@ def brier(predictions: Predictions) -> Interval:
 
 
 def log_loss(predictions: Predictions) -> Interval:
-    """Return the mean of -log p of what is true, in nats.
+    """Return the mean of -log p of the true class, in nats.
 
-    One example that was held impossible would make it infinite. As in scikit-learn, no probability counts for less
-    than 2.2e-16, so that such an example costs 36.
+    One true class with probability 0 would make it infinite. As in scikit-learn, probabilities are at least 2.2e-16, so
+    that such an example costs 36.
 
     >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.5, 0.5], [0.5, 0.5]])
     >>> round(log_loss(seen).estimate, 6)                                       # log 2
@@ -132,9 +131,9 @@ def log_loss(predictions: Predictions) -> Interval:
 
 
 def _mean(losses: Floats, greatest: float, groups: NDArray[np.int64] | None) -> Interval:
-    """Return a mean of losses with the normal interval of its logarithm, for few great losses make most of it.
+    """Return a mean of losses with a normal interval for its logarithm, because few large losses dominate it.
 
-    Nothing but zeros says that losses are rare: as rare as the greatest one may be that was not seen in n.
+    If all losses are 0, the upper limit is that of the largest loss occurring unseen in n examples.
     """
     n, mean, effect = len(losses), float(losses.mean()), design_effect(losses, groups)
     if mean == 0:
@@ -145,13 +144,13 @@ def _mean(losses: Floats, greatest: float, groups: NDArray[np.int64] | None) -> 
     return Interval(mean, mean / factor, min(mean * factor, greatest))
 
 
-def _binned(
+def _by_bin(
     predictions: Predictions, about: int | None, n_bins: int
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
-    """Return of each example the probability, whether it happened, and the bin."""
+    """Return the probability, the outcome and the bin of each example."""
     require_examples(predictions)
     if n_bins < 1:
-        raise LabError(f"probabilities go into one bin or more, not into {n_bins}")
+        raise LabError(f"the number of bins must be 1 or more, not {n_bins}")
     if about is None:
         p, happened = predictions.probabilities.max(axis=1), ~predictions.errors
     else:

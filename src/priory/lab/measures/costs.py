@@ -1,9 +1,9 @@
-r"""What mistakes cost: the price of an average message, and how it moves with the threshold.
+r"""The cost of mistakes per message, and how it depends on the threshold.
 
-An error is weighed by its cost $c_{ji}$, of saying $j$ while $i$ is true: with $n_{ij}$ such examples of $n$, the cost
-per example is $\frac1n \sum_{ij} n_{ij} c_{ji}$. With two classes and one threshold $t$, the second is said when
-$p > t$. At $t = 1$ nothing is said to be of the second class, and each example of it is missed; at $t = 0$ all of the
-first are lost. If the probabilities are right, the cheapest threshold is that which the costs imply.
+A decision for $j$ while $i$ is true costs $c_{ji}$: with $n_{ij}$ such examples of $n$, the cost per example is
+$\frac1n \sum_{ij} n_{ij} c_{ji}$. With two classes and one threshold $t$, the decision is for the second if $p > t$. At
+$t = 1$ every example of the second class is missed; at $t = 0$ every example of the first is lost. If the probabilities
+are right, the cheapest threshold is the threshold that the costs imply.
 """
 
 import math
@@ -14,18 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priory.decision import Costs, thresholds
-from priory.lab.design_effect import design_effect
-from priory.lab.interval import Interval, middle_of
-from priory.lab.measures.decisions import Confusion, confusion, require_costs
-from priory.lab.measures.placements import Floats
-from priory.lab.measures.presence import require_both, require_two_classes
-from priory.lab.predictions import Predictions
+from priory.lab.measures.confusion_matrix import Confusion, confusion, require_costs
+from priory.lab.measures.design_effect import design_effect
+from priory.lab.measures.interval import Interval, interval_of_draws
+from priory.lab.measures.ranking import PIXELS, Floats, visible_points
+from priory.lab.predictions import Predictions, require_both, require_two_classes
 
 _N_DRAWS = 4000
 
 
 def prices_of(costs: Costs) -> Floats:
-    """Return what each thing that can be said costs by what is true: [said, true], *unsure* last.
+    """Return the costs of decisions [said, true], with *unsure* as the last row.
 
     >>> prices_of(Costs()).tolist()
     [[0.0, 10.0], [100.0, 0.0], [4.0, 4.0]]
@@ -34,12 +33,12 @@ def prices_of(costs: Costs) -> Floats:
 
 
 def cost_per_example(predictions: Predictions, costs: Costs, seed: int = 0) -> Interval:
-    r"""Return what the cheapest decisions cost on average, by what then was true.
+    r"""Return the average cost of the cheapest decisions, given the true classes.
 
-    A bootstrap never draws a mistake that was not seen, and the dearest are the rarest: with no ham lost in 100, three
-    in 100 may still be lost. So for each true class the shares of what is said are drawn as if half an example more
-    had been seen of each (from a Dirichlet distribution, Jeffreys' choice); what is said of no class is left out. In
-    groups of near-copies, the counts of each class are divided by the design effect of what its examples cost.
+    A bootstrap never draws a mistake that was not seen, and the most expensive mistakes are the rarest: with no ham
+    lost in 100, three in 100 may still be lost. So for each true class the shares of the decisions are drawn from a
+    Dirichlet distribution with half an example added to each (Jeffreys' prior); decisions that never occur are left
+    out. With groups of near-copies, the counts of each class are divided by the design effect of its costs.
 
     >>> mail = ["ham"] * 4 + ["spam"] * 4
     >>> seen = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0, 0.1, 0.3, 0.6, 0.4, 0.8, 0.97, 1)])
@@ -50,23 +49,25 @@ def cost_per_example(predictions: Predictions, costs: Costs, seed: int = 0) -> I
 
 
 def cost_of(table: Confusion, costs: Costs, seed: int = 0) -> Interval:
-    """Return the same where it is counted what was said."""
+    """Return the average cost from a confusion matrix."""
     n_examples = int(table.counts.sum())
     prices = prices_of(costs).T
-    said = table.counts.any(axis=0)
+    occurs = table.counts.any(axis=0)
     random = np.random.default_rng(seed)
     drawn = sum(
-        n * (random.dirichlet(counts[said] / effect + 0.5, _N_DRAWS) @ price[said])
+        n * (random.dirichlet(counts[occurs] / effect + 0.5, _N_DRAWS) @ price[occurs])
         for n, counts, price, effect in zip(
             table.n_by_class, table.counts, prices, _design_effects(table, prices), strict=True
         )
     )
-    total = float((table.counts[:, said] * prices[:, said]).sum())  # what is never said may cost infinitely much
-    return middle_of(total / n_examples, np.asarray(drawn) / n_examples)
+    total = float(
+        (table.counts[:, occurs] * prices[:, occurs]).sum()
+    )  # a decision that never occurs may have an infinite cost
+    return interval_of_draws(total / n_examples, np.asarray(drawn) / n_examples)
 
 
 def _design_effects(table: Confusion, prices: Floats) -> list[float]:
-    """Return the design effect of what the examples of each class cost."""
+    """Return the design effect of the costs of each class."""
     if table.cells is None or table.groups is None:
         return [1.0] * len(table.classes)
     truth, paid = table.cells // len(table.said), prices.ravel()[table.cells]
@@ -77,9 +78,9 @@ def _design_effects(table: Confusion, prices: Floats) -> list[float]:
 class CostCurve:
     """The cost per example for every threshold on the probability of the second class.
 
-    `cost_per_example[i]` holds from `thresholds[i]` up to below `thresholds[i + 1]`. There is no *unsure* here: every
-    example is on one side of the threshold. `implied` is the threshold that follows from the costs alone, `cheapest`
-    the one that cost least on these very examples: the middle of the widest range that did.
+    `cost_per_example[i]` holds from `thresholds[i]` to just below `thresholds[i + 1]`, without *unsure*. `implied` is
+    the threshold that follows from the costs alone. `cheapest` has the lowest cost on these examples: the middle of the
+    widest such range.
     """
 
     thresholds: Floats
@@ -96,7 +97,7 @@ class CostCurve:
 
 
 def cost_curve(predictions: Predictions, costs: Costs) -> CostCurve:
-    """Return the cost of every threshold, with the cheapest one marked.
+    """Return the cost of every threshold, and the cheapest one.
 
     >>> mail = ["ham"] * 4 + ["spam"] * 4
     >>> seen = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0, 0.1, 0.3, 0.6, 0.4, 0.8, 0.97, 1)])
@@ -106,14 +107,14 @@ def cost_curve(predictions: Predictions, costs: Costs) -> CostCurve:
     >>> curve.warning
     'chosen on these 8 examples, so its cost is too good to be true: judge it on others'
     """
-    below = Below.of(predictions)
+    below = CountsBelow.of(predictions)
     require_costs(predictions, costs)
-    return priced(below, costs)
+    return price_thresholds(below, costs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Below:
-    """How many examples of each of two classes every threshold has below it, or at it: what all cost curves share."""
+class CountsBelow:
+    """The number of examples of two classes at or below each threshold, which does not depend on costs."""
 
     thresholds: Floats
     n: tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -130,19 +131,19 @@ class Below:
         return cls(edges, (first, second), predictions.classes)
 
 
-def priced(below: Below, costs: Costs) -> CostCurve:
-    """Return the cost of every threshold where it is known what is below it."""
+def price_thresholds(below: CountsBelow, costs: Costs) -> CostCurve:
+    """Return the cost of every threshold, given the counts below it."""
     (right, missed), (lost, caught) = costs.matrix
     edges, n = below.thresholds, int(below.n[0][-1] + below.n[1][-1])
-    curve = (_priced(below.n[0], right, lost) + _priced(below.n[1], missed, caught)) / n
+    curve = (_class_cost(below.n[0], right, lost) + _class_cost(below.n[1], missed, caught)) / n
     cheapest = _middle_of_widest(edges, np.isclose(curve, curve.min(), rtol=1e-12, atol=0))
     implied = float(thresholds(replace(costs, unsure=math.inf))[below.classes[1]])
-    found = CostCurve(edges, curve, cheapest, float(curve.min()), implied, math.nan, _warning(n))
-    return replace(found, implied_cost=found.at(implied))
+    unpriced = CostCurve(edges, curve, cheapest, float(curve.min()), implied, math.nan, _warning(n))
+    return replace(unpriced, implied_cost=unpriced.at(implied))
 
 
-def _priced(n_below: NDArray[np.intp], price_below: float, price_beyond: float) -> Floats:
-    """What all examples of one class cost, when so many are not beyond the threshold."""
+def _class_cost(n_below: NDArray[np.intp], price_below: float, price_beyond: float) -> Floats:
+    """Return the cost of all examples of one class, for each number of them below the threshold."""
     return np.asarray(n_below * price_below + (n_below[-1] - n_below) * price_beyond)
 
 
@@ -156,3 +157,14 @@ def _middle_of_widest(edges: Floats, cheap: NDArray[np.bool_]) -> float:
 
 def _warning(n: int) -> str:
     return f"chosen on these {n} examples, so its cost is too good to be true: judge it on others"
+
+
+def thin_costs(predictions: Predictions, costs: Costs) -> CostCurve:
+    """Return the cost curve without points that a plot cannot distinguish from their neighbours."""
+    return thin_cost_curve(cost_curve(predictions, costs))
+
+
+def thin_cost_curve(curve: CostCurve, pixels: int = PIXELS) -> CostCurve:
+    """Remove the points of a cost curve that a plot cannot distinguish from their neighbours."""
+    keep = visible_points(curve.thresholds, curve.cost_per_example / (curve.cost_per_example.max() or 1), 0, pixels)
+    return replace(curve, thresholds=curve.thresholds[keep], cost_per_example=curve.cost_per_example[keep])

@@ -1,22 +1,21 @@
-"""Everything that is known about one run, each figure with its interval: the row of a table, the head of a report."""
+"""All figures of one run with their intervals: a row of a table, the head of a report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from priory.decision import Costs
-from priory.lab.interval import Interval
 from priory.lab.measures.calibration import brier, calibration_error, log_loss
+from priory.lab.measures.confusion_matrix import Confusion, confusion, rates
 from priory.lab.measures.costs import cost_per_example
-from priory.lab.measures.decisions import Confusion, confusion
+from priory.lab.measures.interval import Interval
 from priory.lab.measures.ranking import auc, macro_auc
-from priory.lab.measures.shares import rates
 from priory.lab.measures.trec import lam, missed_at, one_minus_roca
 from priory.lab.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """The figures of a run by name, in a fixed order; what was said beside what is true; how many there are."""
+    """The figures of a run by name, in a fixed order; its confusion matrix; the number of examples by class."""
 
     figures: Mapping[str, Interval]
     confusion: Confusion
@@ -25,17 +24,17 @@ class Summary:
     def as_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
         return {
-            "figures": {name: each.as_dict() for name, each in self.figures.items()},
+            "figures": {name: figure.as_dict() for name, figure in self.figures.items()},
             "confusion": self.confusion.as_dict(),
             "n_by_class": dict(self.n_by_class),
         }
 
 
 def summary(predictions: Predictions, costs: Costs | None = None, seed: int = 0) -> Summary:
-    """Return all figures that make sense for the number of classes; with costs, what is said is the cheapest.
+    """Return all figures that apply to the number of classes; with costs, decisions are the cheapest ones.
 
-    Accuracy is that of the most probable class, whatever the costs. With more than two classes AUC is the mean over the
-    classes, each against the rest, and ECE% that of the most probable class.
+    Accuracy is that of the most probable class, whatever the costs. With more than two classes, AUC is the mean over
+    the classes, each against the rest, and ECE% is that of the most probable class.
 
     >>> mail = ["ham"] * 4 + ["spam"] * 4
     >>> seen = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0, 0.1, 0.3, 0.6, 0.4, 0.8, 0.97, 1)])
@@ -72,14 +71,14 @@ def summary(predictions: Predictions, costs: Costs | None = None, seed: int = 0)
 
 def _of_two(predictions: Predictions, table: Confusion) -> dict[str, Interval]:
     first, second = predictions.classes
-    found = rates(table)
+    errors = rates(table)
     return {
         "1-ROCA%": one_minus_roca(predictions),
         "h=0.1%": missed_at(predictions).times(100),
         "h=0.5%": missed_at(predictions, 0.005).times(100),
         "lam%": lam(predictions).times(100),
-        f"{first} lost %": found.false_positive_rate.times(100),
-        f"{second} missed %": found.false_negative_rate.times(100),
+        f"{first} lost %": errors.false_positive_rate.times(100),
+        f"{second} missed %": errors.false_negative_rate.times(100),
     }
 
 
@@ -94,9 +93,9 @@ def _of_probabilities(predictions: Predictions, seed: int) -> dict[str, Interval
 
 
 def _of_found(table: Confusion) -> dict[str, Interval]:
-    found = rates(table)
+    errors = rates(table)
     return {
-        "precision %": found.precision.times(100),
-        "recall %": found.recall.times(100),
-        "Jaccard %": found.jaccard.times(100),
+        "precision %": errors.precision.times(100),
+        "recall %": errors.recall.times(100),
+        "Jaccard %": errors.jaccard.times(100),
     }

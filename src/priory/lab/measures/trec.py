@@ -1,9 +1,8 @@
-r"""The three figures by which TREC's spam track compared filters, so that a result can be set beside the literature.
+r"""The three figures by which TREC's spam track compared filters, for comparison with the literature.
 
 **1-ROCA%** is how often, in percent, a random spam ranks below a random ham. **h** is the share of spam that is missed
-where the threshold loses a given share of the ham: a tenth of a percent, or half, for which less mail will do.
-**lam%** averages both errors at one threshold on the scale of their log-odds, so that halving either improves it
-equally:
+at the threshold that loses a given share of the ham: 0.1 %, or 0.5 %, which needs less mail. **lam%** averages both
+errors at one threshold on the scale of log-odds, so that halving either has the same effect:
 
 $$ \text{lam} = \operatorname{logit}^{-1}\left(\tfrac12 \operatorname{logit}(\text{ham lost})
    + \tfrac12 \operatorname{logit}(\text{spam missed})\right) $$
@@ -20,16 +19,14 @@ from scipy.optimize import brentq
 from scipy.special import betainc, expit, logit, ndtri
 from scipy.stats import binom
 
-from priory.lab.design_effect import design_effect
 from priory.lab.error import LabError
-from priory.lab.interval import LEVEL, Interval
-from priory.lab.measures.placements import Floats
-from priory.lab.measures.presence import require_both, require_two_classes
-from priory.lab.measures.ranking import auc
-from priory.lab.predictions import Predictions
+from priory.lab.measures.design_effect import design_effect
+from priory.lab.measures.interval import LEVEL, Interval
+from priory.lab.measures.ranking import Floats, auc
+from priory.lab.predictions import Predictions, require_both, require_two_classes
 
 _OUTSIDE = (1 - LEVEL) / 2
-_SOME = 1e-9  # for what is not looked at, because there is none
+_SOME = 1e-9  # avoids 0 in cases that `np.where` then ignores
 
 
 def one_minus_roca(predictions: Predictions) -> Interval:
@@ -48,12 +45,12 @@ def one_minus_roca(predictions: Predictions) -> Interval:
 def missed_at(predictions: Predictions, lost: float = 0.001) -> Interval:
     r"""Return the share of spam missed (class 1), where `lost` of the ham (class 0) would be lost.
 
-    The threshold is that of the ham with rank $\lfloor \text{lost} \cdot n \rfloor$ from above; what is not beyond it
-    is missed. The interval knows that the threshold is an estimate, too: of $n$ ham, binomially many lie beyond the
-    threshold that loses just this share of all ham, and for each possible number $j$ the spam between the ham of ranks
-    $j$ and $j+1$ is in doubt. The limits of Clopper and Pearson are averaged over $j$. With few ham it is wide: among
-    700 ham, a loss of one in a thousand is more likely than not to be never seen. In groups of near-copies, the
-    ham and the spam count for as many as their design effects at the threshold leave of them.
+    The threshold is that of the ham with rank $\lfloor \text{lost} \cdot n \rfloor$ from above; spam that is not beyond
+    it is missed. The interval takes into account that the threshold is an estimate, too: the number $j$ of the $n$ ham
+    beyond the true threshold is binomial, and for each $j$ the spam between the ham of ranks $j$ and $j+1$ is in doubt.
+    The limits of Clopper and Pearson are averaged over $j$. With few ham the interval is wide: among 700 ham, a loss of
+    one in a thousand is probably never seen. With groups of near-copies, the numbers of ham and spam are divided by
+    their design effects at the threshold.
 
     >>> mail = ["ham"] * 4 + ["spam"] * 4
     >>> seen = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0, 0.1, 0.3, 0.6, 0.4, 0.8, 0.97, 1)])
@@ -74,9 +71,9 @@ def missed_at(predictions: Predictions, lost: float = 0.001) -> Interval:
 
 
 def _design_effects(predictions: Predictions, beyond: NDArray[np.bool_]) -> list[float]:
-    """Return, for ham and for spam, the design effect of the share that lies beyond a threshold."""
+    """Return the design effect of the share beyond a threshold, for ham and for spam."""
     of, groups = [predictions.truth == code for code in (0, 1)], predictions.groups
-    return [design_effect(beyond[each], None if groups is None else groups[each]) for each in of]
+    return [design_effect(beyond[members], None if groups is None else groups[members]) for members in of]
 
 
 def _n_up_to(ascending: Floats, thresholds: Any) -> Any:
@@ -84,7 +81,7 @@ def _n_up_to(ascending: Floats, thresholds: Any) -> Any:
 
 
 def _limits(ham: Floats, spam: Floats, lost: float, design_effects: Sequence[float]) -> tuple[float, float]:
-    """Average the limits of Clopper and Pearson over how many of the ham lie beyond the true threshold."""
+    """Average the limits of Clopper and Pearson over the number of ham beyond the true threshold."""
     n, n_ham = len(spam) / design_effects[1], len(ham)
     n_apart = max(round(n_ham / design_effects[0]), 1)
     fewest_beyond, most_beyond = binom.ppf([1e-12, 1 - 1e-12], n_apart, lost).astype(int)
@@ -110,13 +107,13 @@ def _limits(ham: Floats, spam: Floats, lost: float, design_effects: Sequence[flo
 
 
 def lam(predictions: Predictions, threshold: float = 0.5) -> Interval:
-    r"""Return the logistic average of both errors, where spam is what is more probable than the threshold.
+    r"""Return the logistic average of both errors; messages above the threshold are called spam.
 
-    An error that never happened would make it 0 whatever the other is, so half an example is added on both sides:
+    An error rate of 0 would make it 0 whatever the other is, so half an example is added on both sides:
     $\operatorname{logit} = \log\frac{k + 1/2}{n - k + 1/2}$, whose variance is
     $\frac1{k + 1/2} + \frac1{n - k + 1/2}$. (The contest of CEAS 2007 took $(k + 1/2)/(n + 1/2)$: the same but for one
-    part in $2n$.) The interval is that of the normal distribution on the scale of log-odds; in groups of near-copies
-    $k$ and $n$ are first divided by their design effect.
+    part in $2n$.) The interval is normal on the scale of log-odds; with groups of near-copies $k$ and $n$ are first
+    divided by their design effect.
 
     >>> mail = ["ham"] * 4 + ["spam"] * 4
     >>> seen = Predictions.of(["ham", "spam"], mail, [[1 - p, p] for p in (0, 0.1, 0.3, 0.6, 0.4, 0.8, 0.97, 1)])
@@ -129,15 +126,15 @@ def lam(predictions: Predictions, threshold: float = 0.5) -> Interval:
         raise LabError(f"a threshold is a probability from 0 to 1, not {threshold}")
     beyond = predictions.log_odds() > logit(threshold)
     wrong = [beyond[predictions.truth == 0], ~beyond[predictions.truth == 1]]
-    counts = np.array([[each.sum(), (~each).sum()] for each in wrong])
-    found, _ = _logistic_average(counts)
+    counts = np.array([[errors.sum(), (~errors).sum()] for errors in wrong])
+    estimate, _ = _logistic_average(counts)
     middle, margin = _logistic_average(counts / np.array(_design_effects(predictions, beyond))[:, None])
-    low, high = min(middle - margin, found), max(middle + margin, found)
-    return Interval(*(float(expit(each)) for each in (found, low, high)))
+    low, high = min(middle - margin, estimate), max(middle + margin, estimate)
+    return Interval(*(float(expit(log_odds)) for log_odds in (estimate, low, high)))
 
 
 def _logistic_average(counts: NDArray[Any]) -> tuple[float, float]:
-    """Return the mean log-odds of wrong and right [class, wrong or right], and how far it may be off."""
+    """Return the mean log-odds of counts [class, wrong or right], and its margin."""
     smoothed = counts + 0.5
     margin = -ndtri(_OUTSIDE) * np.sqrt((1 / smoothed).sum()) / 2
     return float(np.log(smoothed[:, 0] / smoothed[:, 1]).mean()), float(margin)

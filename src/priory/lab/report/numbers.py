@@ -1,16 +1,17 @@
-"""How a report writes numbers: with the digits that their intervals justify, and in units that people use."""
+"""Numbers in a report: with the digits that their intervals justify."""
 
 import math
 from typing import Final
 
-from priory.lab.interval import Interval
+from priory.html.numbers import size
+from priory.lab.measures.interval import Interval
 
 UNKNOWN: Final = "–"
 _MOST_DIGITS: Final = 6
 
 
 def digits(interval: Interval) -> int:
-    """Return after how many digits the interval's width has had its first two.
+    """Return the number of decimals that show two significant digits of the interval's width.
 
     >>> digits(Interval(0.99988, 0.99981, 0.99992))
     5
@@ -23,7 +24,7 @@ def digits(interval: Interval) -> int:
 
 
 def figure(interval: Interval) -> tuple[str, str]:
-    """Return an estimate and its interval in words.
+    """Return an estimate and its interval as texts.
 
     >>> figure(Interval(0.0123, 0.0081, 0.0190))
     ('0.012', '0.008 to 0.019')
@@ -37,14 +38,14 @@ def figure(interval: Interval) -> tuple[str, str]:
 
 
 def fixed(value: float, places: int) -> str:
-    """Return a number with so many digits after the point, or a dash for what is not known."""
+    """Return a number with this many decimals, or a dash if it is unknown."""
     return f"{value:z.{places}f}" if math.isfinite(value) else UNKNOWN
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, with the digits that tell it from none and from all.
+def exact_percent(share: float) -> str:
+    """Return a share in percent, with enough digits to distinguish it from 0 and 100.
 
-    >>> percent(0.5), percent(0.99988), percent(0), percent(0.0012), percent(1 - 1e-9)
+    >>> exact_percent(0.5), exact_percent(0.99988), exact_percent(0), exact_percent(0.0012), exact_percent(1 - 1e-9)
     ('50.0 %', '99.988 %', '0 %', '0.12 %', '> 99.9999 %')
     """
     if not math.isfinite(share):
@@ -59,7 +60,7 @@ def percent(share: float) -> str:
 
 
 def p_value(value: float) -> str:
-    """Return how probable something is among equals.
+    """Return a p-value as text.
 
     >>> p_value(0.0421), p_value(1e-9)
     ('0.042', '< 0.0001')
@@ -70,7 +71,7 @@ def p_value(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a duration with two or three digits.
+    """Return a duration with two or three digits, in milliseconds or seconds.
 
     >>> seconds(0.0123), seconds(4.56), seconds(250)
     ('12 ms', '4.6 s', '250 s')
@@ -81,11 +82,9 @@ def seconds(value: float) -> str:
 
 
 def memory(n_bytes: int | None) -> str:
-    """Return an amount of memory.
+    """Return an amount of memory as text, or a dash if it is unknown.
 
-    >>> memory(12_345_678), memory(None)
-    ('12 MB', '–')
+    >>> memory(2_345_678), memory(12_345_678), memory(12_300_000_000), memory(None)
+    ('2.3 MB', '12 MB', '12 GB', '–')
     """
-    if n_bytes is None:
-        return UNKNOWN
-    return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"
+    return UNKNOWN if n_bytes is None else size(n_bytes)

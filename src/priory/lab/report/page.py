@@ -1,7 +1,7 @@
-"""Shows a report in a browser: one file that holds everything it needs, so it opens offline and tells nobody.
+"""A report as one HTML file that holds everything it needs, so that it opens offline and loads nothing.
 
-The content security policy lets nothing be loaded and nothing run but the scripts of this very page, by their digests.
-Scores are inlined as numbers of eight bytes, so that the page counts exactly what Python counts.
+The content security policy permits only the scripts of this page, by their digests. Scores are inlined as numbers of
+eight bytes, so that the page counts exactly what Python counts.
 """
 
 import base64
@@ -13,10 +13,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from priory.html.builder import Html, element, together
 from priory.lab.error import LabError
-from priory.lab.report.drift import edges
+from priory.lab.measures.drift import edges
 from priory.lab.report.panel import choosers, confusion_table, controls, plot, plots, rates_list
-from priory.lab.report.report import Judged, Report
+from priory.lab.report.report import JudgedRun, Report
 from priory.lab.report.tables import (
     comparisons_table,
     disagreements_table,
@@ -24,7 +25,6 @@ from priory.lab.report.tables import (
     mistakes_part,
     weights_part,
 )
-from priory.markup import Html, element, together
 
 _SCRIPTS: Final = ("operating.js", "plots.js", "controls.js", "page.js")
 _WIDTH: Final = "width=device-width, initial-scale=1"
@@ -44,7 +44,7 @@ def page(report: Report) -> str:
 
 
 def policy() -> str:
-    """Return the content security policy of the page, for who serves it."""
+    """Return the content security policy of the page, for the server that delivers it."""
     return _policy(_scripts())
 
 
@@ -86,7 +86,7 @@ def _head(report: Report, scripts: list[str]) -> Html:
         element("meta", name="viewport", content=_WIDTH),
         element("meta", name="color-scheme", content="light dark"),
         element("title", report.title),
-        Html(f"<style>{files('priory').joinpath('palette.css').read_text('utf-8')}{_source('page.css')}</style>"),
+        Html(f"<style>{files('priory.html').joinpath('palette.css').read_text('utf-8')}{_source('page.css')}</style>"),
     )
 
 
@@ -96,8 +96,8 @@ def _body(report: Report) -> Html:
         element(
             "main",
             _section("Figures", figures_table(report)),
-            _section("Operating point", _operating(report)),
-            *_learning(report),
+            _section("Operating point", _operating_point(report)),
+            *_learning_curves(report),
             *_comparisons(report),
             *_weights(report),
             _section("Worst errors", *(_of_run(i, mistakes_part(of)) for i, of in enumerate(report.runs))),
@@ -122,7 +122,7 @@ def _headline(report: Report) -> list[Html]:
     return [element("h1", report.title), element("p", report.subtitle), note]
 
 
-def _operating(report: Report) -> Html:
+def _operating_point(report: Report) -> Html:
     panel = element(
         "aside",
         choosers(report),
@@ -136,9 +136,11 @@ def _operating(report: Report) -> Html:
     return element("div", panel, plots(report), class_=f"operating{many}")
 
 
-def _learning(report: Report) -> list[Html]:
-    made = [plot(f"learning-{i}", name, curve.words) for i, (name, curve) in enumerate(report.learning_curves)]
-    return [_section("Learning curves", element("div", *made, class_="plots"))] if made else []
+def _learning_curves(report: Report) -> list[Html]:
+    plots_of_curves = [
+        plot(f"learning-{i}", name, curve.words) for i, (name, curve) in enumerate(report.learning_curves)
+    ]
+    return [_section("Learning curves", element("div", *plots_of_curves, class_="plots"))] if plots_of_curves else []
 
 
 def _comparisons(report: Report) -> list[Html]:
@@ -148,7 +150,7 @@ def _comparisons(report: Report) -> list[Html]:
         _section(
             "Comparisons",
             comparisons_table(report.comparisons),
-            *(disagreements_table(pair, report.classes) for pair in report.disagreements if pair.found),
+            *(disagreements_table(pair, report.classes) for pair in report.disagreements if pair.messages),
         )
     ]
 
@@ -159,26 +161,26 @@ def _weights(report: Report) -> list[Html]:
 
 
 def _data(report: Report) -> Html:
-    found = report.as_dict()
+    values = report.as_dict()
     wanted = {
-        "classes": found["classes"],
-        "costs": found["costs"],
-        "learning_curves": found["learning_curves"],
-        "runs": [_packed(judged, of) for judged, of in zip(report.runs, found["runs"], strict=True)],
+        "classes": values["classes"],
+        "costs": values["costs"],
+        "learning_curves": values["learning_curves"],
+        "runs": [_run_data(judged, run_values) for judged, run_values in zip(report.runs, values["runs"], strict=True)],
     }
     text = json.dumps(wanted, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Html(f'<script type="application/json" id="data">{text}</script>')
 
 
-def _packed(judged: Judged, found: dict[str, Any]) -> dict[str, Any]:
-    said = judged.run.predictions
-    scores = said.log_odds() if said.n_classes == 2 else said.log_probabilities
-    curves = dict(zip(judged.curves, found["curves"].values(), strict=True))
+def _run_data(judged: JudgedRun, values: dict[str, Any]) -> dict[str, Any]:
+    predictions = judged.run.predictions
+    scores = predictions.log_odds() if predictions.n_classes == 2 else predictions.log_probabilities
+    curves = dict(zip(judged.curves, values["curves"].values(), strict=True))
     return {
         "model": judged.run.model,
-        "truth": _base64(said.truth.astype(np.uint8)),
+        "truth": _base64(predictions.truth.astype(np.uint8)),
         "scores": _base64(scores.astype("<f8")),
-        "windows": edges(len(said)),
+        "windows": edges(len(predictions)),
         "curves": curves,
     }
 

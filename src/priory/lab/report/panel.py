@@ -1,29 +1,30 @@
-"""The part of a page that moves: thresholds and costs, the confusion matrix, and the places of the plots."""
+"""The interactive parts of a page: thresholds and costs, the confusion matrix, and the boxes of the plots."""
 
 from collections.abc import Sequence
 
 from priory.decision import UNSURE
+from priory.html.builder import Html, element, together
+from priory.html.tables import scroll_box, table
 from priory.lab.report.report import Report
-from priory.markup import Html, element, together
 
 
 def choosers(report: Report) -> Html:
-    """Which model, and with more than two classes which of them against the rest, the plots are about."""
-    made = []
+    """Return the selection of the model, and with more than two classes of the class, that the plots are about."""
+    choosers_shown = []
     if len(report.runs) > 1:
-        made.append(_chooser("run", "Model", [judged.run.model for judged in report.runs], 0))
+        choosers_shown.append(_chooser("run", "Model", [run.run.model for run in report.runs], 0))
     if len(report.classes) > 2:
-        made.append(_chooser("about", "Curves about", report.classes, 1))
-    return element("div", *made, class_="choosers") if made else Html()
+        choosers_shown.append(_chooser("about", "Curves about", report.classes, 1))
+    return element("div", *choosers_shown, class_="choosers") if choosers_shown else Html()
 
 
 def _chooser(name: str, label: str, options: Sequence[str], chosen: int) -> Html:
-    made = [element("option", text, value=str(i), selected=i == chosen) for i, text in enumerate(options)]
-    return element("p", element("label", label, for_=name), element("select", *made, id=name), class_="chooser")
+    items = [element("option", text, value=str(i), selected=i == chosen) for i, text in enumerate(options)]
+    return element("p", element("label", label, for_=name), element("select", *items, id=name), class_="chooser")
 
 
 def controls(report: Report) -> Html:
-    """Sliders for two classes, a table of costs for more."""
+    """Return sliders for two classes, or a table of costs for more."""
     return _sliders(*report.classes) if len(report.classes) == 2 else _cost_table(report.classes)
 
 
@@ -57,67 +58,63 @@ def _button(name: str, label: str) -> Html:
 
 
 def _cost_table(classes: Sequence[str]) -> Html:
-    head = element(
-        "tr", element("th", "is, said", scope="col"), *(element("th", name, scope="col") for name in classes)
-    )
+    head = ["is, said", *classes]
     rows = [
-        element(
-            "tr",
-            element("th", true, scope="row"),
-            *(element("td", _cost(said, true, i, j)) for i, said in enumerate(classes)),
-        )
-        for j, true in enumerate(classes)
+        [true, *(_cost(decision, true, i, j) for i, decision in enumerate(classes))] for j, true in enumerate(classes)
     ]
-    grid = element(
-        "table",
-        element("caption", "Cost of what is said, given what is true"),
-        element("thead", head),
-        element("tbody", *rows),
-        class_="costs",
-    )
+    grid = table(head, rows, caption="Cost of each decision, by true class", class_="costs")
     unsure = element(
         "p",
         element("label", f"Cost of {UNSURE} (empty: never said)", for_="cost-unsure"),
         element("input", type="number", min="0", step="any", id="cost-unsure"),
         class_="chooser",
     )
-    box = element("div", grid, class_="scroll", tabindex="0", role="region", aria_label="Costs")
-    return element("fieldset", element("legend", "What it costs"), box, unsure, element("p", _button("again", "Reset")))
+    return element(
+        "fieldset",
+        element("legend", "What it costs"),
+        scroll_box(grid, "Costs"),
+        unsure,
+        element("p", _button("again", "Reset")),
+    )
 
 
-def _cost(said: str, true: str, i: int, j: int) -> Html:
+def _cost(decision: str, true: str, i: int, j: int) -> Html:
     if i == j:
         return element("span", "–", class_="quiet")
-    label = f"Cost of saying {said} when it is {true}"
+    label = f"Cost of saying {decision} when it is {true}"
     return element("input", type="number", min="0", step="any", data_said=str(i), data_truth=str(j), aria_label=label)
 
 
 def confusion_table(report: Report) -> Html:
-    """Counts and shares of each class, which the page fills and keeps up to date."""
-    said = [*report.classes, UNSURE]
-    head = element("tr", element("th", "is, said", scope="col"), *(element("th", name, scope="col") for name in said))
+    """Return the table of counts and shares of each class, which the script fills."""
+    decisions = [*report.classes, UNSURE]
+    head = element(
+        "tr", element("th", "is, said", scope="col"), *(element("th", name, scope="col") for name in decisions)
+    )
     rows = [
-        element("tr", element("th", name, scope="row"), *(_count(i, j, len(report.classes)) for j in range(len(said))))
+        element(
+            "tr", element("th", name, scope="row"), *(_count(i, j, len(report.classes)) for j in range(len(decisions)))
+        )
         for i, name in enumerate(report.classes)
     ]
-    made = element(
+    matrix = element(
         "table",
         element("caption", "Messages, and share of the row"),
         element("thead", head),
         element("tbody", *rows),
         id="confusion",
     )
-    return element("div", made, class_="scroll", tabindex="0", role="region", aria_label="Confusion matrix")
+    return scroll_box(matrix, "Confusion matrix")
 
 
-def _count(true: int, said: int, n_classes: int) -> Html:
-    kind = "right" if true == said else "neither" if said == n_classes else "wrong"
+def _count(true: int, decision: int, n_classes: int) -> Html:
+    kind = "right" if true == decision else "neither" if decision == n_classes else "wrong"
     inside = together(element("span", "0", class_="count"), element("span", "0 %", class_="share"))
-    return element("td", inside, id=f"count-{true}-{said}", class_=kind)
+    return element("td", inside, id=f"count-{true}-{decision}", class_=kind)
 
 
 def rates_list(report: Report) -> Html:
-    """The shares of errors at the operating point, which the page fills."""
+    """Return the list of rates at the operating point, which the script fills."""
     first, second = report.classes[0], report.classes[1]
     two = len(report.classes) == 2
     names = {
@@ -135,14 +132,14 @@ def rates_list(report: Report) -> Html:
 
 
 def plot(name: str, title: str, words: str, *more: Html, wide: bool = False) -> Html:
-    """The place of a plot: its title, how to read it, and a box of fixed height."""
+    """Return the box of a plot, with its title and how to read it."""
     head = element("figcaption", element("h3", title), element("p", words, class_="quiet"), *more)
     box = element("div", id=f"plot-{name}", class_="canvas", role="img", aria_label=title)
     return element("figure", head, box, class_="plot wide" if wide else "plot")
 
 
 def plots(report: Report) -> Html:
-    """All plots that move with the operating point."""
+    """Return the boxes of all plots that depend on the operating point."""
     two = len(report.classes) == 2
     about = report.classes[1] if two else "the chosen class"
     toggle = element(
@@ -151,7 +148,7 @@ def plots(report: Report) -> Html:
         "logarithmic, to see the lowest percent",
         class_="toggle",
     )
-    made = [
+    boxes = [
         plot("roc", "ROC curve", "Up and to the left is better; the dotted line is guessing.", toggle),
         plot(
             "precision-recall",
@@ -161,9 +158,9 @@ def plots(report: Report) -> Html:
         plot("histogram", "Scores", "The further apart, the better." + (" Lines are the thresholds." if two else "")),
     ]
     if two:
-        made.insert(2, plot("cost", "Cost", "The line is for one threshold, without unsure."))
-    made.append(plot("reliability", "Calibration", "On the dotted line, probabilities mean what they say."))
-    made.append(
+        boxes.insert(2, plot("cost", "Cost", "The line is for one threshold, without unsure."))
+    boxes.append(plot("reliability", "Calibration", "On the dotted line, probabilities mean what they say."))
+    boxes.append(
         plot(
             "drift",
             "Over time",
@@ -171,4 +168,4 @@ def plots(report: Report) -> Html:
             wide=not two,
         )
     )
-    return element("div", *made, class_="plots")
+    return element("div", *boxes, class_="plots")

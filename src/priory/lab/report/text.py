@@ -1,4 +1,4 @@
-"""Shows a report in the terminal: the figures, what to believe of them, the errors and the weights."""
+"""A report as text for the terminal: figures, trust, errors and feature weights."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from priory.lab.learning_curve import LearningCurve
-from priory.lab.report.compared import Compared
-from priory.lab.report.numbers import figure, memory, p_value, percent, seconds
-from priory.lab.report.report import Judged, Report
+from priory.html.text import printable
+from priory.lab.evaluation.learning_curve import LearningCurve
+from priory.lab.report.numbers import exact_percent, figure, memory, p_value, seconds
+from priory.lab.report.report import JudgedRun, ModelComparison, Report
 from priory.lab.run import Mistake
-from priory.verdict import printable
 
 _FOR: Final = "#b8480f"
 _AGAINST: Final = "#2563a8"
@@ -31,8 +30,8 @@ _N_DISAGREEMENTS: Final = 5
 _HEIGHTS: Final = "▁▂▃▄▅▆▇█"
 
 
-def text(report: Report) -> "_Shown":
-    """Return what rich prints of a report, as wide as the terminal is; colours only where there is a terminal.
+def text(report: Report) -> "_ReportText":
+    """Return a report for printing with rich, as wide as the terminal; colours appear only in a terminal.
 
     >>> from priory.decision import Costs
     >>> from priory.lab.predictions import Predictions
@@ -44,11 +43,11 @@ def text(report: Report) -> "_Shown":
     BernoulliNB · 3 messages: 2 ham, 1 spam · one look
     ...
     """
-    return _Shown(report)
+    return _ReportText(report)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shown:
+class _ReportText:
     report: Report
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -86,7 +85,7 @@ def _headline(report: Report) -> Text:
     return Text.assemble((printable(report.title), "bold"), "\n", (printable(report.subtitle), "dim"))
 
 
-def _titled(title: str, table: Table) -> Group:
+def _with_title(title: str, table: Table) -> Group:
     return Group(Text(printable(title), "bold"), table)
 
 
@@ -97,8 +96,8 @@ def _plain_table(*columns: str) -> Table:
     return table
 
 
-def _overview(runs: Sequence[Judged], width: int) -> Group:
-    """The figures that models are chosen by, as many as fit; the page and the JSON have all of them for all models."""
+def _overview(runs: Sequence[JudgedRun], width: int) -> Group:
+    """Return the main figures of all models, as many as fit; the page and the JSON have all of them."""
     n_fit = (width - _FIRST_COLUMN - 2 * _NARROW) // _COLUMN
     chosen = [name for name in _CHOSEN_BY if name in runs[0].summary.figures][: max(1, n_fit)]
     table = _plain_table("", *chosen, "time", "memory")
@@ -106,53 +105,53 @@ def _overview(runs: Sequence[Judged], width: int) -> Group:
         figures = (_cell(*figure(judged.summary.figures[name])) for name in chosen)
         time = seconds(judged.run.seconds_learning + judged.run.seconds_predicting)
         table.add_row(Text(printable(judged.run.model)), *figures, time, memory(judged.run.peak_bytes))
-    return _titled("Models, with 95 % intervals", table)
+    return _with_title("Models, with 95 % intervals", table)
 
 
-def _figures(runs: Sequence[Judged]) -> Group:
+def _figures(runs: Sequence[JudgedRun]) -> Group:
     table = _plain_table("", *(judged.run.model for judged in runs))
     for name in runs[0].summary.figures:
         table.add_row(Text(printable(name)), *(_cell(*figure(judged.summary.figures[name])) for judged in runs))
     if any(judged.run.train_error is not None for judged in runs):
         errors = [judged.run.train_error for judged in runs]
-        table.add_row("train error", *("–" if error is None else percent(error) for error in errors))
+        table.add_row("train error", *("–" if error is None else exact_percent(error) for error in errors))
     table.add_row("learning", *(seconds(judged.run.seconds_learning) for judged in runs))
     table.add_row("predicting", *(seconds(judged.run.seconds_predicting) for judged in runs))
     table.add_row("memory", *(memory(judged.run.peak_bytes) for judged in runs))
-    return _titled("Figures, with 95 % intervals", table)
+    return _with_title("Figures, with 95 % intervals", table)
 
 
 def _cell(estimate: str, span: str) -> Text:
     return Text.assemble(estimate, (f" ({span})" if span else "", "dim"))
 
 
-def _confusion(judged: Judged) -> Group:
-    found = judged.summary.confusion
-    table = _plain_table("is, said", *found.said)
-    for name, counts, shares in zip(found.classes, found.counts, found.by_row, strict=True):
-        cells = (_cell(f"{n:,}", percent(float(share))) for n, share in zip(counts, shares, strict=True))
+def _confusion(judged: JudgedRun) -> Group:
+    matrix = judged.summary.confusion
+    table = _plain_table("is, said", *matrix.said)
+    for name, counts, shares in zip(matrix.classes, matrix.counts, matrix.by_row, strict=True):
+        cells = (_cell(f"{n:,}", exact_percent(float(share))) for n, share in zip(counts, shares, strict=True))
         table.add_row(Text(printable(name), "bold"), *cells)
-    return _titled(f"Confusion matrix of {judged.run.model}", table)
+    return _with_title(f"Confusion matrix of {judged.run.model}", table)
 
 
-def _drift(judged: Judged) -> Text:
-    """Errors over the order of messages, as a row of small bars."""
+def _drift(judged: JudgedRun) -> Text:
+    """Return the errors over the order of messages, as a row of small bars."""
     wrong = [window.wrong.estimate for window in judged.drift]
     return Text.assemble(
-        ("Errors over the order of messages  ", "bold"), sparkline(wrong), f"  0 to {percent(max(wrong))}"
+        ("Errors over the order of messages  ", "bold"), sparkline(wrong), f"  0 to {exact_percent(max(wrong))}"
     )
 
 
 def _learning_curve(name: str, curve: LearningCurve) -> Group:
     table = _plain_table("learned", "training error %", "validation error %", "gap %")
     for point in curve.points:
-        errors = (_cell(*figure(each.times(100))) for each in (point.train, point.validation, point.gap))
+        errors = (_cell(*figure(error.times(100))) for error in (point.train, point.validation, point.gap))
         table.add_row(f"{point.n_examples:,}", *errors)
-    return Group(_titled(f"Learning curve of {name}", table), Text(printable(curve.words)))
+    return Group(_with_title(f"Learning curve of {name}", table), Text(printable(curve.words)))
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Return numbers from 0 up as bars.
+    """Return numbers of 0 or more as small bars.
 
     >>> sparkline([0, 1, 2, 4])
     '▁▃▅█'
@@ -161,60 +160,62 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_HEIGHTS[round(value / greatest * (len(_HEIGHTS) - 1))] for value in values)
 
 
-def _comparisons(one: str, several: Sequence[Compared]) -> Group:
+def _comparisons(one: str, several: Sequence[ModelComparison]) -> Group:
     table = _plain_table("less that of", "figure", "difference", "p-value")
     for of in several:
         table.add_row(
             Text(printable(of.two)),
             of.figure,
-            _cell(*figure(of.found.difference)),
-            p_value(of.found.p_value),
+            _cell(*figure(of.result.difference)),
+            p_value(of.result.p_value),
         )
-    tests = " and ".join(dict.fromkeys(of.found.test for of in several))
-    return _titled(f"Comparisons of {one}, by {tests}", table)
+    tests = " and ".join(dict.fromkeys(of.result.test for of in several))
+    return _with_title(f"Comparisons of {one}, by {tests}", table)
 
 
 def _disagreements(report: Report) -> Iterator[Group]:
-    """Where the best and the second differ; all other pairs are on the page."""
+    """Return the disagreements of the first two models; the page has all other pairs."""
     for pair in report.disagreements[:1]:
-        if pair.found:
+        if pair.messages:
             table = _plain_table("message", "is", pair.one, pair.two)
-            for of in pair.found[:_N_DISAGREEMENTS]:
+            for of in pair.messages[:_N_DISAGREEMENTS]:
                 table.add_row(*(Text(printable(cell)) for cell in (of.name, of.truth, of.said_one, of.said_two)))
-            yield _titled(f"{pair.one} and {pair.two} disagree about {len(pair.found):,} messages, such as", table)
+            yield _with_title(
+                f"{pair.one} and {pair.two} disagree about {len(pair.messages):,} messages, such as", table
+            )
 
 
-def _mistakes(judged: Judged, width: int) -> RenderableType:
+def _mistakes(judged: JudgedRun, width: int) -> RenderableType:
     lines = [Text("Worst errors", "bold")]
     for of in judged.mistakes[:_N_MISTAKES]:
         lines += _mistake(judged, of, width)
     return Text("\n").join(lines)
 
 
-def _mistake(judged: Judged, of: Mistake, width: int) -> Iterator[Text]:
+def _mistake(judged: JudgedRun, of: Mistake, width: int) -> Iterator[Text]:
     about = f", for {of.about}:" if of.about and len(judged.run.predictions.classes) > 2 else ""
     yield Text(printable(f"{judged.run.predictions.names[of.number]}  {judged.words(of)}{about}"))
     for reason in of.reasons[:_N_REASONS]:
-        yield Text.assemble("  ", _term(reason.term), "  ", shortened(reason.feature, width - 12))
+        yield Text.assemble("  ", _term(reason.term), "  ", shorten_name(reason.feature, width - 12))
 
 
 def _term(term: float) -> tuple[str, str]:
     return f"{term:+7.2f}", _FOR if term > 0 else _AGAINST
 
 
-def shortened(name: str, room: int) -> str:
-    """Return a name that is safe to print and fits."""
+def shorten_name(name: str, room: int) -> str:
+    """Return a name that is safe to print, cut to the available width."""
     shown = printable(name)
     return shown if len(shown) <= room else f"{shown[: max(room, 2) - 1]}…"
 
 
-def _weights(judged: Judged, width: int) -> Group:
+def _weights(judged: JudgedRun, width: int) -> Group:
     table = Table.grid(padding=(0, 2))
     by_term = sorted(judged.run.weights, key=lambda weight: -weight.mean_term)
     shown = dict.fromkeys([*by_term[:_N_WEIGHTS], *by_term[-_N_WEIGHTS:]])
     greatest = max(abs(weight.mean_term) for weight in shown) or 1
     for weight in shown:
         bar = Text("█" * round(_BAR * abs(weight.mean_term) / greatest), _term(weight.mean_term)[1])
-        name = shortened(weight.feature, width - _BAR - 24)
+        name = shorten_name(weight.feature, width - _BAR - 24)
         table.add_row(Text(name), Text(*_term(weight.mean_term)), bar, f"{weight.n_examples:,} messages")
-    return _titled("Feature weights", table)
+    return _with_title("Feature weights", table)

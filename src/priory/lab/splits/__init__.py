@@ -1,4 +1,4 @@
-"""Parts mail into what is learned and what is judged, with copies, answers and senders on one side.
+"""Splits of mail into training and test parts, with copies, threads and senders on one side.
 
 >>> from priory.lab.splits import folds, joined, near_duplicates, threads
 >>> from priory.features.vectorizer import MailVectorizer
@@ -15,9 +15,8 @@ priory.lab.error.LabError: ham is in 1 of 2 groups, too few for 2 folds: more ha
 """
 
 from priory.lab.splits.folds import Folds
-from priory.lab.splits.groups import joined
+from priory.lab.splits.groups import joined, threads
+from priory.lab.splits.methods import How, folds
 from priory.lab.splits.near_duplicates import near_duplicates
-from priory.lab.splits.threads import threads
-from priory.lab.splits.ways import How, folds
 
 __all__ = ["Folds", "How", "folds", "joined", "near_duplicates", "threads"]

@@ -1,7 +1,7 @@
-"""Parts mail into what is learned and what is judged: shuffled once, then fixed, so that all models see the same.
+"""Fixed folds: examples are shuffled once, so that every model learns and is tested on the same ones.
 
-The error on examples that were learned says little; each fold keeps some apart to judge by. A fold is only as honest as
-its parts are independent: a copy of a message, or an answer that quotes it, must not be learned while it is judged.
+The error on training examples says little about others, so each fold keeps a part for testing. The two parts must be
+independent: a copy of a test message, or an answer that quotes it, must not be in the training part.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Folds:
-    """Fixed folds, to be given to scikit-learn as `cv`, to keep, and to find again by their digest.
+    """Fixed folds, usable as `cv` in scikit-learn, and identified by their digest.
 
-    All that a fold neither tests nor leaves out is learned, in `order`. So the first few of a training part, which a
-    learning curve takes, are a random few, or by time the oldest.
+    A fold learns every example that it neither tests nor leaves out, in `order`. So the first examples of a training
+    part, which a learning curve takes, are a random selection, or the oldest if the folds are by time.
 
     >>> two = Folds("two halves", np.array([2, 0, 3, 1]), (np.array([0, 1]), np.array([2, 3])), (np.empty(0, int),) * 2)
     >>> [(train.tolist(), test.tolist()) for train, test in two.split()]
@@ -31,58 +31,58 @@ class Folds:
     <Folds of 4 examples: two halves, 16203ebe>
     """
 
-    description: str  #: for people: "5 folds, stratified, shuffled with seed 1"
-    order: Numbers  #: the numbers of all examples, as they are learned
-    tests: tuple[Numbers, ...]  #: of each fold, the examples that are judged
-    left_out: tuple[Numbers, ...]  #: of each fold, the examples that are neither learned nor judged
+    description: str  #: for display: "5 folds, stratified, shuffled with seed 1"
+    order: Numbers  #: the numbers of all examples, in the order of learning
+    tests: tuple[Numbers, ...]  #: the test examples of each fold
+    left_out: tuple[Numbers, ...]  #: the examples of each fold that are neither learned nor tested
 
     def __post_init__(self) -> None:
         if not np.array_equal(np.sort(self.order), np.arange(len(self.order))):
-            raise LabError(f"the order of {len(self.order)} examples must have each number from 0 once")
+            raise LabError(f"the order of {len(self.order)} examples must contain each number from 0 once")
         for name in ("tests", "left_out"):
-            object.__setattr__(self, name, tuple(_fixed(numbers) for numbers in getattr(self, name)))
-        object.__setattr__(self, "order", _fixed(self.order))
+            object.__setattr__(self, name, tuple(_read_only(numbers) for numbers in getattr(self, name)))
+        object.__setattr__(self, "order", _read_only(self.order))
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Numbers, Numbers]], n_examples: int, description: str) -> Self:
-        """Return folds from training and test numbers, such as any splitter of scikit-learn's yields.
+        """Return folds from the training and test numbers that a splitter of scikit-learn yields.
 
         >>> Folds.of([(np.array([0, 1]), np.array([3]))], 4, "by hand").left_out[0].tolist()
         [2]
         """
         every, both = np.arange(n_examples), [(np.asarray(train), np.asarray(test)) for train, test in parts]
-        left_out = (np.setdiff1d(every, np.concatenate(each)) for each in both)
+        left_out = (np.setdiff1d(every, np.concatenate(part)) for part in both)
         return cls(description, every, tuple(test for _, test in both), tuple(left_out))
 
     def each_once(self) -> "Folds":
-        """Return folds that judge no example twice: later folds leave out what an earlier one has judged.
+        """Return folds that test no example twice: later folds leave out what an earlier one has tested.
 
-        Who is judged a hundred times by the same examples knows no more about others than who is judged once.
+        Testing the same examples again adds no information about new ones.
 
         >>> twice = Folds.of([(np.array([0, 1]), np.array([2, 3])), (np.array([0, 3]), np.array([1, 2]))], 4, "by hand")
         >>> [test.tolist() for test in twice.each_once().tests]
         [[2, 3], [1]]
         """
-        judged = np.zeros(self.n_examples, np.bool_)
+        tested = np.zeros(self.n_examples, np.bool_)
         tests, left_out = [], []
         for test, left in zip(self.tests, self.left_out, strict=True):
-            new = test[~judged[test]]
+            new = test[~tested[test]]
             if len(new):
                 tests.append(new)
-                left_out.append(np.concatenate([left, test[judged[test]]]))
-            judged[test] = True
+                left_out.append(np.concatenate([left, test[tested[test]]]))
+            tested[test] = True
         if sum(map(len, tests)) == sum(map(len, self.tests)):
             return self
         return Folds(f"{self.description}, each example judged once", self.order, tuple(tests), tuple(left_out))
 
     @property
     def n_examples(self) -> int:
-        """How many examples were parted."""
+        """The number of examples."""
         return len(self.order)
 
     @property
     def digest(self) -> str:
-        """Names the folds: it is the same if and only if the same examples are learned and tested in the same order."""
+        """A digest, equal if and only if the same examples are learned and tested in the same order."""
         sha = hashlib.sha256(self.n_examples.to_bytes(8, "little"))
         for part in (part for fold in self for part in fold):
             sha.update(len(part).to_bytes(8, "little"))
@@ -102,28 +102,28 @@ class Folds:
         return f"<Folds of {self.n_examples} examples: {self.description}, {self.digest[:8]}>"
 
     def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[tuple[Numbers, Numbers]]:  # noqa: ARG002
-        """Yield what is learned and what is judged in each fold, as numbers of examples; all is fixed beforehand."""
+        """Yield the training and test examples of each fold, as numbers."""
         self._check(X)
         self._check(y)
         yield from self
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """Return how many folds there are."""
+        """Return the number of folds."""
         return len(self)
 
-    def _check(self, given: Any) -> None:
-        if given is None:
+    def _check(self, rows: Any) -> None:
+        if rows is None:
             return
-        n_given = given.shape[0] if hasattr(given, "shape") else len(given)
+        n_given = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         if n_given != self.n_examples:
             raise LabError(
-                f"these folds part {self.n_examples} examples, but {n_given} were given: make folds for these, or give "
-                "the examples they were made for"
+                f"these folds are for {self.n_examples} examples, but {n_given} were given: make folds for these, "
+                "or give the examples they were made for"
             )
 
 
-def _fixed(numbers: Any) -> Numbers:
-    """Return a copy that cannot be changed."""
+def _read_only(numbers: Any) -> Numbers:
+    """Return a read-only copy."""
     copy = np.array(numbers, np.int64)
     copy.setflags(write=False)
     return copy

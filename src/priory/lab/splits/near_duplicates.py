@@ -1,4 +1,6 @@
-r"""Finds messages that are copies of each other but for a name or a number: one must not be learned to judge another.
+r"""Near-duplicates: messages that are copies of each other except for a name or a number.
+
+One must not be in the training part while another is in the test part.
 
 Two messages are near-duplicates if, of the features that either has, most are in both (Jaccard similarity):
 
@@ -6,14 +8,13 @@ $$ J(A, B) = \frac{|A \cap B|}{|A \cup B|}. $$
 
 Comparing all pairs is quadratic. MinHash (Broder 1997) makes it linear: hash all features at random and keep the least
 hash of each message; two messages have the same one with probability $J$, as it is equally likely to be any feature of
-the union. Several such hashes form a band, and messages that agree in all of them are compared. With $b$ bands of $r$
+the union. Several such hashes form a band, and messages that agree in a whole band are compared. With $b$ bands of $r$
 hashes, a pair of similarity $J$ is compared with probability
 
 $$ P(J) = 1 - (1 - J^r)^b. $$
 
-$r$ is chosen such that few unlike pairs are compared, $b$ such that a pair at the threshold is overlooked once in
-10,000. What is compared is compared exactly: nothing is joined by chance. An overlooked pair is mostly joined all the
-same, through a third message.
+$r$ is chosen so that few dissimilar pairs are compared, $b$ so that 1 pair in 10,000 at the threshold is missed.
+Every comparison is exact, so nothing is joined by chance. A missed pair is mostly joined through a third message.
 
 A. Broder, On the resemblance and containment of documents, SEQUENCES 1997. J. Leskovec, A. Rajaraman, J. Ullman,
 Mining of Massive Datasets, chapter 3.
@@ -30,7 +31,7 @@ from scipy.sparse import csr_array
 from priory.lab.error import LabError
 from priory.lab.splits.groups import Groups, components
 
-OVERLOOKED: Final = 1e-4  #: the probability that a pair which is just similar enough is never compared
+OVERLOOKED: Final = 1e-4  #: the probability that a pair at the threshold is never compared
 ROWS_AT_ONCE: Final = 512  #: their hashes stay in the processor's cache
 PAIRS_AT_ONCE: Final = 4096
 
@@ -39,7 +40,7 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """How many bands there are, and how many hashes must agree in one for a pair to be compared.
+    """The number of bands, and of hashes in each that must agree for a pair to be compared.
 
     >>> bands = Bands.for_similarity(0.8)
     >>> bands
@@ -53,7 +54,7 @@ class Bands:
 
     @classmethod
     def for_similarity(cls, similarity: float) -> Self:
-        """Return the bands that overlook a pair of this similarity with the probability `OVERLOOKED` or less."""
+        """Return the bands that miss a pair of this similarity with a probability of at most `OVERLOOKED`."""
         n_hashes = min(max(round(log(0.3) / log(similarity)), 1), 8) if similarity < 1 else 1
         agreement = similarity**n_hashes
         n_bands = ceil(log(OVERLOOKED) / log(1 - agreement)) if agreement < 1 else 1
@@ -65,10 +66,10 @@ class Bands:
 
 
 def near_duplicates(rows: Any, similarity: float = 0.8, seed: int = 0) -> Groups:
-    """Return a group number for each row of presence: rows at least so similar are in one group, and so transitively.
+    """Return a group number for each row: rows that are similar, directly or through others, are in one group.
 
-    `rows` is a sparse matrix (CSR), such as `MailVectorizer(kinds=("word", "pair"))` makes; whatever is not zero is
-    present. Rows without features resemble nothing. The same seed gives the same groups.
+    `rows` is a sparse matrix (CSR), such as that of `MailVectorizer(kinds=("word", "pair"))`; a feature is present if
+    its value is not zero. Rows without features are similar to none. The same seed gives the same groups.
 
     >>> from priory.features.vectorizer import MailVectorizer
     >>> letter = b"Subject: Invoice %d\\n\\nDear customer, please find the invoice for your order of last week here: %d"
@@ -82,7 +83,7 @@ def near_duplicates(rows: Any, similarity: float = 0.8, seed: int = 0) -> Groups
     presence = _presence(rows)
     first = _first_alike(presence)
     distinct = np.flatnonzero((first == np.arange(len(first))) & (np.diff(presence.indptr) > 0))
-    labels = _linked(presence[distinct], similarity, np.random.default_rng(seed))
+    labels = _link_similar(presence[distinct], similarity, np.random.default_rng(seed))
     _, leaders = np.unique(labels, return_index=True)
     left = np.concatenate([np.arange(len(first)), distinct])
     return components(len(first), left, np.concatenate([first, distinct[leaders][labels]]))
@@ -92,13 +93,13 @@ def _presence(rows: Any) -> Any:
     """Return a copy in which all that is present is 1, and the columns of each row are in order."""
     if np.ndim(rows) != 2:
         raise LabError(f"rows have {np.ndim(rows)} dimensions, not 2: give a matrix with a row for each message")
-    given = csr_array(rows, copy=True)
-    if np.isnan(given.data).any():
+    presence = csr_array(rows, copy=True)
+    if np.isnan(presence.data).any():
         raise LabError("rows have values that are not numbers: give 1 for what is present and 0 for what is not")
-    given.sum_duplicates()
-    given.eliminate_zeros()
-    given.data = np.ones(given.nnz, np.int32)
-    return given
+    presence.sum_duplicates()
+    presence.eliminate_zeros()
+    presence.data = np.ones(presence.nnz, np.int32)
+    return presence
 
 
 def _first_alike(rows: Any) -> Groups:
@@ -111,23 +112,23 @@ def _first_alike(rows: Any) -> Groups:
     return first
 
 
-def _linked(rows: Any, similarity: float, random: np.random.Generator) -> Groups:
-    """Return a group number for each row, of which no two are identical and none is empty."""
+def _link_similar(rows: Any, similarity: float, random: np.random.Generator) -> Groups:
+    """Return a group number for each row. Rows must be distinct and not empty."""
     labels = np.arange(rows.shape[0])
     if similarity == 1:
         return labels
     for keys in _band_keys(rows, Bands.for_similarity(similarity), random).T:
         order = np.argsort(keys, kind="stable")
-        labels = _linked_in_buckets(rows, similarity, labels, order, keys[order])
+        labels = _link_in_buckets(rows, similarity, labels, order, keys[order])
     return labels
 
 
-def _linked_in_buckets(rows: Any, similarity: float, labels: Groups, order: Groups, keys: Hashes) -> Groups:
+def _link_in_buckets(rows: Any, similarity: float, labels: Groups, order: Groups, keys: Hashes) -> Groups:
     """Return labels after rows with equal keys were compared; those that are joined already need no comparison.
 
     Neighbours come first: in a large group of copies they join nearly all, and few pairs are left to compare.
     """
-    distance, are_open = 1, _open(labels[order], keys)
+    distance, are_open = 1, _undecided(labels[order], keys)
     while are_open.any():
         order, keys = order[are_open], keys[are_open]
         left, right = order[:-distance], order[distance:]
@@ -136,11 +137,11 @@ def _linked_in_buckets(rows: Any, similarity: float, labels: Groups, order: Grou
         alike = _alike(rows, left, right, similarity)
         labels = components(int(labels.max()) + 1, labels[left[alike]], labels[right[alike]])[labels]
         distance += 1
-        are_open = _open(labels[order], keys, distance)
+        are_open = _undecided(labels[order], keys, distance)
     return labels
 
 
-def _open(labels: Groups, keys: Hashes, distance: int = 1) -> NDArray[np.bool_]:
+def _undecided(labels: Groups, keys: Hashes, distance: int = 1) -> NDArray[np.bool_]:
     """Whether the bucket of each row has more rows than the distance, in more than one group."""
     starts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
     sizes = np.diff(starts, append=len(keys))
@@ -166,7 +167,7 @@ def _alike(rows: Any, left: Groups, right: Groups, similarity: float) -> NDArray
 def _band_keys(rows: Any, bands: Bands, random: np.random.Generator) -> Hashes:
     """Return [row, band]: equal where all the least hashes of a band are equal."""
     offset, *factors = random.integers(0, 2**64, 1 + bands.n_bands * bands.n_hashes, np.uint64)
-    hashed = _mixed(rows.indices.astype(np.uint64) + offset)
+    hashed = _mix_bits(rows.indices.astype(np.uint64) + offset)
     odd = (np.array(factors, np.uint64) | np.uint64(1)).reshape(bands.n_bands, bands.n_hashes)
     keys = np.zeros((rows.shape[0], bands.n_bands), np.uint64)
     for start in range(0, rows.shape[0], ROWS_AT_ONCE):
@@ -176,11 +177,11 @@ def _band_keys(rows: Any, bands: Bands, random: np.random.Generator) -> Hashes:
             key = keys[start : start + ROWS_AT_ONCE, band]  # a view, filled in place
             for multiplier in multipliers:
                 least: Hashes = np.minimum.reduceat(block * multiplier, ends[:-1] - ends[0])
-                key[:] = _mixed(key ^ least)
+                key[:] = _mix_bits(key ^ least)
     return keys
 
 
-def _mixed(values: Hashes) -> Hashes:
+def _mix_bits(values: Hashes) -> Hashes:
     """Return the values with their bits mixed, each another (the finaliser of Steele's SplitMix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

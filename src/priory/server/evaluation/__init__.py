@@ -1,5 +1,4 @@
-"""Comparisons of the workbench that the daemon is asked for: each in a process of its own, with all about it in files.
+"""Comparisons of models that clients start over HTTP: each runs in a process of its own and keeps its state in files.
 
-So the process that answers over HTTP can be replaced, by a reload say, while one is under way, and needs no memory for
-it. What is judged, how, and what comes of it is `priory.lab`'s.
+So the HTTP process can be replaced, for example by a reload, while a comparison runs. `priory.lab` does the comparing.
 """

@@ -1,6 +1,7 @@
-"""The process of a comparison: it makes way for mail, says how far it is, and ends with the daemon.
+"""The process of a comparison: it runs at low priority, records its progress, and ends with the daemon.
 
-Started as `python -m priory.server.evaluation.process FOLDER LOCK [ALIVE]`, with what to do on standard input.
+It is started as `python -m priory.server.evaluation.process FOLDER LOCK [ALIVE]`. LOCK is a descriptor of the lock that
+it holds while it runs, ALIVE one that is closed when the daemon ends. The settings come pickled on standard input.
 """
 
 import gzip
@@ -19,71 +20,73 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from priory.forking import give_way
+from priory.filter.options import Options
 from priory.journal import JournalError
-from priory.options import Options
-from priory.server.connection import log_error
-from priory.server.evaluation.run import Asked, Outcome, Progress, RunFiles
+from priory.lab.error import LabError
+from priory.processes.fork import give_way
+from priory.processes.log import log_error
+from priory.server.evaluation.run import EvaluationSettings, Outcome, Progress, RunFiles
 
 if TYPE_CHECKING:
-    from priory.lab.bench import Advance
+    from priory.lab.evaluation.bench import Advance
     from priory.lab.report import Report
 
 _NICENESS: Final = 10
-_OFTEN_S: Final = 0.2  #: at most so often it is said how far it is
-_PATIENCE_S: Final = 10.0  #: with ourselves, when told to stop: a model may be deep in something
-_AFTERWARDS: Final = {"reading": "looking for near-copies"}  #: what follows a stage and shows no progress
-_INSIDE: Final = "Something is wrong inside; the log of the daemon says what."
-_MEMORY: Final = "There was not enough memory. Choose fewer models, or try it on a larger machine: priory lab compare."
+_PROGRESS_S: Final = 0.2  #: seconds between two writes of the progress, at least
+_STOP_TIMEOUT_S: Final = 10.0  #: after SIGTERM; then SIGKILL, because compiled code of a model may not return sooner
+#: The stage shown after each stage ends; it has no progress bar.
+_AFTERWARDS: Final = {"reading": "looking for near-copies"}
+_INTERNAL: Final = "An internal error occurred. The log of the daemon has the details."
+_MEMORY: Final = "Memory ran out. Choose fewer models, or run priory lab compare on a larger machine."
 
 
-class _Teller:
-    """Says how far it is, and stops if somebody wants that."""
+class _ProgressWriter:
+    """Records the progress, and stops the comparison on request."""
 
     def __init__(self, files: RunFiles) -> None:
         self._files = files
-        self._said = Progress()
-        self._said_at = 0.0
+        self._last = Progress()
+        self._last_at = 0.0
         self.n_messages: int | None = None
 
     @contextmanager
     def stage(self, what: str, total: int) -> Iterator["Advance"]:
-        """Show how far a stage is, as `Bench.progress` does it."""
+        """Record the progress of a stage; the callback that `Bench.progress` expects."""
         begun, done = time.monotonic(), 0
 
         def advance(n: int) -> None:
             nonlocal done
             done += n
             now = time.monotonic()
-            if now - self._said_at >= _OFTEN_S or done == total:
-                self.tell(what, done, total, (now - begun) / done * (total - done) if done else None)
+            if now - self._last_at >= _PROGRESS_S or done == total:
+                self.write(what, done, total, (now - begun) / done * (total - done) if done else None)
 
-        self.tell(what, 0, total)
+        self.write(what, 0, total)
         yield advance
-        self.tell(_AFTERWARDS.get(what, "reckoning"))
+        self.write(_AFTERWARDS.get(what, "computing"))
 
-    def tell(self, stage: str, done: int = 0, total: int = 0, remaining: float | None = None) -> None:
-        """Say it."""
+    def write(self, stage: str, done: int = 0, total: int = 0, remaining: float | None = None) -> None:
+        """Record the progress. Raises KeyboardInterrupt if the comparison is to stop."""
         if self._files.stop.exists():
             raise KeyboardInterrupt
-        self._said = Progress(self._said.number + 1, stage, done, total, remaining, self.n_messages)
-        self._said_at = time.monotonic()
-        self._files.note_progress(self._said)
+        self._last = Progress(self._last.number + 1, stage, done, total, remaining, self.n_messages)
+        self._last_at = time.monotonic()
+        self._files.write_progress(self._last)
 
 
 def main(folder: str, lock: str, *alive: str) -> None:
-    """Compare what is asked for, and note what comes of it."""
+    """Run a comparison, and record its outcome."""
     for end in (lock, *alive):
-        os.set_inheritable(int(end), False)  # the lock is ours alone
-    _watch_for_the_end([int(each) for each in alive])
-    _make_way()
-    home, options, asked = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the daemon
+        os.set_inheritable(int(end), False)  # a child that kept the lock would hold it after the end of this process
+    _watch_for_the_end([int(descriptor) for descriptor in alive])
+    _lower_priority()
+    home, options, settings = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the daemon
     files = RunFiles(Path(folder))
     with suppress(KeyboardInterrupt):
-        outcome = _outcome(files, home, options, asked)
-        if files.folder.is_dir():  # or it was removed, and nobody waits for it
-            files.note_outcome(outcome)
-    os.close(int(lock))  # who has read the outcome may begin the next, while Python takes its time to end
+        outcome = _outcome(files, home, options, settings)
+        if files.folder.is_dir():  # otherwise it was removed
+            files.write_outcome(outcome)
+    os.close(int(lock))  # a client that has read the outcome may start the next before Python has ended
 
 
 def _watch_for_the_end(alive: list[int]) -> None:
@@ -91,66 +94,64 @@ def _watch_for_the_end(alive: list[int]) -> None:
     woken, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
-    signal.signal(signal.SIGTERM, _stopped)
+    signal.signal(signal.SIGTERM, _on_sigterm)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         select.select([woken, *alive], [], [])
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(_PATIENCE_S)
-        os.killpg(0, signal.SIGKILL)  # with those that work for us
+        time.sleep(_STOP_TIMEOUT_S)
+        os.killpg(0, signal.SIGKILL)  # the whole process group, with the workers of the comparison
 
     Thread(target=watch, daemon=True).start()
 
 
-def _stopped(_number: int, _frame: object) -> None:
-    """Leave, once: KeyboardInterrupt passes through all that cleans up, and nobody takes it for an error of a model."""
+def _on_sigterm(_number: int, _frame: object) -> None:
+    """Raise KeyboardInterrupt, once: it passes every `except Exception`, and all cleanup is run."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
-def _make_way() -> None:
-    """Let mail go first; and if memory is short, let it be this process that ends."""
+def _lower_priority() -> None:
+    """Let mail go first, and let the kernel end this process first if memory runs out."""
     give_way(_NICENESS)
-    with suppress(OSError):  # where that is forbidden
+    with suppress(OSError):  # not allowed in some containers
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def _outcome(files: RunFiles, home: Path, options: Options, asked: Asked) -> Outcome:
-    teller = _Teller(files)
-    teller.tell("starting")
-    from priory.lab.error import LabError  # noqa: PLC0415 - it takes a second to load what judges
-
+def _outcome(files: RunFiles, home: Path, options: Options, settings: EvaluationSettings) -> Outcome:
+    progress = _ProgressWriter(files)
+    progress.write("starting")
     try:
-        report = _compared(teller, home, options, asked)
-        return _kept(files, teller, report)
+        report = _compare(progress, home, options, settings)
+        return _write_report(files, progress, report)
     except (LabError, JournalError) as error:
         return Outcome(time.time(), str(error))
-    except (MemoryError, BrokenExecutor):  # a process that worked for us was killed
+    except (MemoryError, BrokenExecutor):  # one of our own workers was killed
         return Outcome(time.time(), _MEMORY)
-    except Exception as error:  # noqa: BLE001 - whatever it is, somebody waits for the outcome
+    except Exception as error:  # noqa: BLE001 - clients wait for an outcome in any case
         if files.folder.is_dir():
             log_error(error, evaluation=files.folder.name)
-        return Outcome(time.time(), _INSIDE)
+        return Outcome(time.time(), _INTERNAL)
 
 
-def _compared(teller: _Teller, home: Path, options: Options, asked: Asked) -> "Report":
-    from priory.lab.bench import Bench  # noqa: PLC0415
-    from priory.lab.case import Case, Split  # noqa: PLC0415
-    from priory.lab.source import from_journal  # noqa: PLC0415
+def _compare(progress: _ProgressWriter, home: Path, options: Options, settings: EvaluationSettings) -> "Report":
+    from priory.lab.evaluation.bench import Bench  # noqa: PLC0415
+    from priory.lab.evaluation.mail_evaluation import MailEvaluation, Split  # noqa: PLC0415
+    from priory.lab.examples import from_journal  # noqa: PLC0415
 
     source = from_journal(home, options)
-    teller.n_messages = source.n_messages
-    case = Case.read(source, Bench(home / "lab", asked.jobs, progress=teller.stage))
-    split = Split(asked.by, asked.folds, asked.seed, together=True)
-    return case.compared(asked.models, split, nested=asked.nested, curve=asked.curve)
+    progress.n_messages = source.n_messages
+    evaluation = MailEvaluation.read(source, Bench(home / "lab", settings.jobs, progress=progress.stage))
+    split = Split(settings.by, settings.folds, settings.seed, together=True)
+    return evaluation.compare(settings.models, split, nested=settings.nested, curve=settings.curve)
 
 
-def _kept(files: RunFiles, teller: _Teller, report: "Report") -> Outcome:
-    """Keep the report as JSON, and as a page if what draws its plots is installed."""
+def _write_report(files: RunFiles, progress: _ProgressWriter, report: "Report") -> Outcome:
+    """Write the report as JSON, and as a page if plotly is installed; return the outcome."""
     from priory.lab.report import page, policy  # noqa: PLC0415
 
-    teller.tell("writing the report")
+    progress.write("writing the report")
     files.write(files.report, json.dumps(report.as_dict(), allow_nan=False).encode())
     has_page = find_spec("plotly") is not None
     if has_page:
@@ -158,7 +159,7 @@ def _kept(files: RunFiles, teller: _Teller, report: "Report") -> Outcome:
     best = report.runs[0].run
     return Outcome(
         time.time(),
-        messages=teller.n_messages,
+        messages=progress.n_messages,
         winner=best.model,
         error_rate=best.predictions.error_rate,
         lines=tuple(report.lines),

@@ -1,7 +1,6 @@
-"""What the daemon shows over HTTP, in a process of its own: how it is and what it has counted.
+"""The HTTP side of the daemon: the API, the metrics and the page, served by a process of their own.
 
-No part of the mail's way depends on it. The packages that it needs come with `priory[server]`, and are loaded in that
-process alone.
+Mail does not depend on it. Only that process loads the packages it needs, which `priory[server]` installs.
 """
 
 from importlib.util import find_spec
@@ -11,5 +10,5 @@ PACKAGES: Final = ("fastapi", "prometheus_client", "python_multipart", "tomlkit"
 
 
 def missing() -> list[str]:
-    """Return the packages that are needed here and are not installed."""
+    """Return the required packages that are not installed."""
     return [name for name in PACKAGES if find_spec(name) is None]

@@ -1,62 +1,51 @@
-"""The application that answers over HTTP."""
+"""The application: middleware, routes and error handling put together."""
 
 from fastapi import FastAPI
 
 from priory import __version__
-from priory.server.evaluation.runs import Runs
-from priory.server.http.about import about_routes
-from priory.server.http.access import Guard
-from priory.server.http.ask import ask_routes
-from priory.server.http.costs import costs_routes
-from priory.server.http.evaluate import evaluate_routes
+from priory.server.evaluation.runs import EvaluationRuns
+from priory.server.http.auth import Guard, RateLimit
 from priory.server.http.filters import Filters
-from priory.server.http.hardened import Hardened
-from priory.server.http.health import health_routes
-from priory.server.http.history import history_routes
-from priory.server.http.limits import Lingering, Rates
-from priory.server.http.messages import messages_routes
-from priory.server.http.names import ByOurName
-from priory.server.http.problems import tell_problems
-from priory.server.http.refusals import Refusals
+from priory.server.http.middleware import BodyDrain, HostCheck, RefusalCounter, SecurityHeaders
+from priory.server.http.responses import handle_errors
+from priory.server.http.routes.check import check_routes, model_routes
+from priory.server.http.routes.costs import costs_routes
+from priory.server.http.routes.evaluations import evaluation_routes
+from priory.server.http.routes.health import health_routes, history_routes, track_record_routes
+from priory.server.http.routes.journal import journal_routes, suspect_routes
+from priory.server.http.routes.learn import learn_routes
+from priory.server.http.routes.login import asset_routes, login_routes
+from priory.server.http.routes.pages import page_routes
 from priory.server.http.state import Daemon
-from priory.server.http.suspects import suspects_routes
-from priory.server.http.teach import teach_routes
-from priory.server.http.track_record import track_record_routes
-from priory.server.page.assets import asset_routes
-from priory.server.page.check import check_page
-from priory.server.page.costs import costs_page
-from priory.server.page.health import health_page
-from priory.server.page.journal import journal_page
-from priory.server.page.lab import lab_page
-from priory.server.page.login import login_routes
 from priory.server.tokens import Tokens
 
 
 def application(daemon: Daemon, filters: Filters) -> FastAPI:
-    """Return the application for a daemon; its pages of documentation would load scripts from elsewhere."""
+    """Return the application of a daemon."""
+    # The documentation pages of FastAPI are off: they would load scripts from other hosts.
     app = FastAPI(title="Priory", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    tell_problems(app)
+    handle_errors(app)
     serving = daemon.serving
-    app.add_middleware(Guard, tokens=Tokens(daemon.home), rates=Rates(serving.rate), url=serving.url)
-    app.add_middleware(ByOurName, url=serving.url)
-    app.add_middleware(Hardened)
-    app.add_middleware(Lingering, most_bytes=serving.max_bytes)
-    app.add_middleware(Refusals, tally=daemon.tally)
+    # The middleware added last is the outermost: refusals of all others are counted.
+    app.add_middleware(Guard, tokens=Tokens(daemon.home), limit=RateLimit(serving.rate), url=serving.url)
+    app.add_middleware(HostCheck, url=serving.url)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(BodyDrain, most_bytes=serving.max_bytes)
+    app.add_middleware(RefusalCounter, tally=daemon.tally)
     app.include_router(health_routes(daemon))
     for routes in (
-        ask_routes,
-        teach_routes,
-        about_routes,
-        messages_routes,
-        suspects_routes,
+        check_routes,
+        learn_routes,
+        model_routes,
+        journal_routes,
+        suspect_routes,
         history_routes,
         track_record_routes,
         costs_routes,
     ):
         app.include_router(routes(daemon, filters), prefix="/v1")
-    app.include_router(evaluate_routes(daemon, Runs(daemon.home, daemon.alive)), prefix="/v1")
+    app.include_router(evaluation_routes(daemon, EvaluationRuns(daemon.home, daemon.alive)), prefix="/v1")
     app.include_router(asset_routes())
     app.include_router(login_routes(daemon))
-    for page in (check_page, journal_page, costs_page, health_page, lab_page):
-        app.include_router(page(daemon, filters))
+    app.include_router(page_routes(daemon, filters))
     return app

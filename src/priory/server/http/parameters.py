@@ -1,24 +1,80 @@
-"""Parameters that several routes take."""
+"""Query parameters that several routes take: label, user, digest, and the fields that select lessons."""
 
-from collections.abc import Callable
-from typing import Annotated, Final, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, Final
 
-from fastapi import Query
+from fastapi import Depends, Query
+from pydantic import AfterValidator
 
-MOST_OF_NAME: Final = 200  #: characters
-_NAMES: Final = rf"^[^\x00-\x1f\x7f]{{0,{MOST_OF_NAME}}}$"
-User = Annotated[str, Query(description="Whose lesson it is; a message is learned once per user.", pattern=_NAMES)]
-ForUser = Annotated[str, Query(description="Whose mail it is: what they have taught counts, too.", pattern=_NAMES)]
-Digest = Annotated[str, Query(description="Of the message, instead of the message itself.", pattern="^[0-9a-f]{64}$")]
-Said = TypeVar("Said", str, str | None)
+from priory.journal import Selection, read_selection
+
+MOST_NAME_LENGTH: Final = 200
+_MOST_TEXT_LENGTH: Final = 1_000
+_NAME: Final = rf"^[^\x00-\x1f\x7f]{{0,{MOST_NAME_LENGTH}}}$"
+User = Annotated[str, Query(description="The user who teaches; a message is learned once per user.", pattern=_NAME)]
+ForUser = Annotated[
+    str, Query(description="The user whose mail it is: this user's own lessons count, too.", pattern=_NAME)
+]
+Digest = Annotated[
+    str, Query(description="The digest of the message, instead of the message.", pattern="^[0-9a-f]{64}$")
+]
+_Text = Annotated[str | None, Query(max_length=_MOST_TEXT_LENGTH)]
+_Time = Annotated[
+    datetime | None,
+    Query(
+        description="ISO 8601; without an offset from UTC, in the daemon's time zone.",
+        examples=["2026-11-01T14:30:00+01:00"],
+    ),
+]
+_Probability = Annotated[float | None, Query(ge=0, le=1)]
 
 
-def known(labels: tuple[str, ...]) -> Callable[[Said], Said]:
-    """Return what refuses all labels but these."""
+def label_parameter(labels: tuple[str, ...]) -> Any:
+    """Return the type of a parameter that is one of these labels."""
 
-    def refused_if_unknown(label: Said) -> Said:
-        if label is not None and label not in labels:
+    def refuse_unknown(label: str) -> str:
+        if label not in labels:
             raise ValueError(f"this filter knows {', '.join(labels)}")
         return label
 
-    return refused_if_unknown
+    return Annotated[str, AfterValidator(refuse_unknown), Query(json_schema_extra={"enum": [*labels]})]
+
+
+def selection_parameters(labels: tuple[str, ...]) -> Any:
+    """Return the dependency of a route that selects lessons; a lesson is selected if all parameters fit it."""
+    Label = label_parameter(labels)  # noqa: N806 - a type
+
+    async def selection(  # noqa: PLR0913, PLR0917 - FastAPI makes parameters of them
+        label: Label | None = None,  # type: ignore[valid-type]
+        user: Annotated[_Text, Query(description="The user who taught; empty: no user.")] = None,
+        source: Annotated[_Text, Query(description="How the source begins.")] = None,
+        sender: Annotated[_Text, Query(description="The sender's domain.", examples=["mail.example"])] = None,
+        since: Annotated[_Time, Query(description="Learned at this time or later.")] = None,
+        until: Annotated[_Time, Query(description="Learned before this time.")] = None,
+        automatic: Annotated[
+            bool | None, Query(description="Learned by the filter itself; false: taught by people.")
+        ] = None,
+        digest: Annotated[
+            str | None, Query(description="How the digest begins.", pattern="^[0-9a-fA-F]{0,64}$")
+        ] = None,
+        certainty_below: Annotated[
+            _Probability, Query(description="The label had a probability below this before it was learned.")
+        ] = None,
+        certainty_above: _Probability = None,
+    ) -> Selection:
+        return read_selection(
+            {
+                "label": label,
+                "user": user,
+                "source": source,
+                "sender": sender,
+                "digest": digest,
+                "since": since,
+                "until": until,
+                "automatic": automatic,
+                "certainty_below": certainty_below,
+                "certainty_above": certainty_above,
+            }
+        )
+
+    return Depends(selection)

@@ -1,87 +1,96 @@
-"""Several messages at a time: files, messages or mboxes, that one request carries as a form (multipart/form-data).
+"""Uploads: several messages in one request, as files of a multipart/form-data body.
 
-They are written to disk as they come, and read from there some at a time. So an upload may be much larger than a
-message, and takes little memory; but not without bounds: it is as large, and takes as long, as some messages may.
+Files are spooled to disk as they arrive, and read from there in groups. So an upload may be much larger than a message
+and still takes little memory. Its limits of size and time are a multiple of those for a message.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from fastapi import HTTPException, Request
+from fastapi import Depends, HTTPException, Request
 from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from priory.corpus import CorpusError, file
-from priory.corpus.looks import is_archive
-from priory.reading import READ_TOGETHER, together
-from priory.server.http.limits import bounded, coming
-from priory.server.options import Serving
-from priory.verdict import printable
+from priory.corpus import CorpusError
+from priory.corpus.mail_file import is_archive, read_named
+from priory.filter.prepare import READ_TOGETHER, in_groups
+from priory.html.text import printable
+from priory.server.http.body import (
+    EXAMPLE_MAIL,
+    MESSAGE_CONTENT,
+    content_type,
+    limited_chunks,
+    read_message,
+    time_limit,
+)
+from priory.server.options import ServeOptions
 
-FORM: Final = "multipart/form-data"
-AS_MANY: Final = 16  #: messages of the largest size: so large is an upload at most, and so long may it take
+MULTIPART: Final = "multipart/form-data"
+SIZE_FACTOR: Final = 16  #: an upload may be as large, and take as long, as this many messages of the largest size
 MOST_FILES: Final = 100
 MOST_MESSAGES: Final = 10_000
-MOST_UPLOADS: Final = 4  #: that lie on the disk at a time, for each route
-_LONGEST_NAME: Final = 200
-_IN_MEMORY: Final = 64 * 1024  # of each file; starlette would keep a megabyte
+MOST_UPLOADS: Final = 4  #: on disk at a time, for each route
+_MOST_NAME_LENGTH: Final = 200
+_MOST_IN_MEMORY: Final = 64 * 1024  # bytes of each file before it is spooled to disk; Starlette's default is 1 MiB
+Group: TypeAlias = list[tuple[str, bytes]]  #: source and bytes of some messages
 
 
 class Upload:
-    """Mail that came in files, as far as it was mail."""
+    """The messages of one request."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: ServeOptions) -> None:
         self._most_bytes = serving.max_bytes
-        self._patience_s = serving.timeout * AS_MANY
+        self._timeout_s = serving.timeout * SIZE_FACTOR
         self._files: list[UploadFile] = []
-        self.passed_over: list[dict[str, str]] = []  #: what was no message that can be taken, and why
-        self.stopped: str | None = None  #: why the rest was not looked at, if so
+        #: Source and reason of everything that is not an acceptable message.
+        self.passed_over: list[dict[str, str]] = []
+        self.stopped: str | None = None  #: why the remaining messages were not processed
 
     async def receive(self, request: Request) -> None:
-        """Take what comes to the disk."""
+        """Store the files on disk."""
         try:
-            async with coming(self._patience_s, "upload"):
-                parts = await _Files(request.headers, self._pieces(request), max_files=MOST_FILES).parse()
+            async with time_limit(self._timeout_s, "upload"):
+                parts = await _FilesParser(request.headers, self._chunks(request), max_files=MOST_FILES).parse()
         except (MultiPartException, FormParserError) as error:
-            raise HTTPException(400, f"The upload cannot be read: {getattr(error, 'message', error)}") from None
+            raise HTTPException(400, f"The upload cannot be parsed: {getattr(error, 'message', error)}") from None
         except OSError as error:
-            raise HTTPException(503, f"The upload cannot be kept: {error.strerror}.", {"Retry-After": "60"}) from None
+            raise HTTPException(503, f"The upload cannot be stored: {error.strerror}.", {"Retry-After": "60"}) from None
         self._files = [part for _, part in parts.multi_items() if not isinstance(part, str)]
         if not self._files:
-            raise HTTPException(400, "The upload has no file in it.")
+            raise HTTPException(400, "The upload contains no file.")
 
-    async def _pieces(self, request: Request) -> AsyncGenerator[bytes, None]:
-        most = self._most_bytes * AS_MANY
-        refusal = f"The upload has more than {most} bytes, {AS_MANY} times max_bytes of [serve]."
-        async for piece in bounded(request, most, refusal):
-            yield piece
+    async def _chunks(self, request: Request) -> AsyncGenerator[bytes, None]:
+        most = self._most_bytes * SIZE_FACTOR
+        too_large = f"The upload has more than {most} bytes, {SIZE_FACTOR} times max_bytes of [serve]."
+        async for chunk in limited_chunks(request, most, too_large):
+            yield chunk
 
-    def groups(self) -> Iterator[list[tuple[str, bytes]]]:
-        """Yield source and bytes of messages, some together; the last group may be empty."""
-        return together(self._messages(), lambda message: len(message[1]), READ_TOGETHER)
+    def groups(self) -> Iterator[Group]:
+        """Yield the messages in groups; the last group may be empty."""
+        return in_groups(self._messages(), lambda message: len(message[1]), READ_TOGETHER)
 
     def _messages(self) -> Iterator[tuple[str, bytes]]:
         n = 0
-        for source, raw in self._found():
+        for source, raw in self._candidates():
             if len(raw) > self._most_bytes:
                 self._pass_over(source, f"The message has more than {self._most_bytes} bytes.")
                 continue
             if n == MOST_MESSAGES:
-                self.stopped = f"An upload is taken up to {MOST_MESSAGES:,} messages; send the rest in another."
+                self.stopped = f"An upload may contain {MOST_MESSAGES:,} messages; send the rest in another."
                 return
             n += 1
             yield source, raw
 
-    def _found(self) -> Iterator[tuple[str, bytes]]:
-        for each in self._files:
-            name = printable(each.filename or "")[:_LONGEST_NAME] or "upload"
+    def _candidates(self) -> Iterator[tuple[str, bytes]]:
+        for upload in self._files:
+            name = printable(upload.filename or "")[:_MOST_NAME_LENGTH] or "upload"
             if is_archive(name):
-                self._pass_over(name, "This is an archive; unpack it, and send what is in it.")
+                self._pass_over(name, "This is an archive; extract it, and send its files.")
                 continue
             try:
-                for source, raw in file.named(each.file, name, "This"):
+                for source, raw in read_named(upload.file, name, "This"):
                     if raw is None:
                         self._pass_over(source, "This is empty.")
                     else:
@@ -93,29 +102,30 @@ class Upload:
         self.passed_over.append({"source": source, "reason": reason})
 
     def close(self) -> None:
-        """Let go of the files, which have no names: so they are gone."""
-        for each in self._files:
-            each.file.close()
+        """Close the files, which also deletes them: they have no names."""
+        for upload in self._files:
+            upload.file.close()
 
 
 class Uploads:
-    """How many lie on the disk: each until its request is answered, refused or given up."""
+    """Limits how many uploads are on disk; each stays there until its request is answered, refused or cancelled."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: ServeOptions) -> None:
         self._serving = serving
         self._n = 0
 
-    async def received(self, request: Request) -> Upload:
-        """Return the upload that a request carries."""
+    async def receive(self, request: Request) -> Upload:
+        """Return the upload in a request's body."""
         if "content-encoding" in request.headers:
-            raise HTTPException(415, "The files must be sent as they are, not compressed.")
+            raise HTTPException(415, "The files must not be compressed.")
         if self._n >= MOST_UPLOADS:
-            raise HTTPException(503, "Others are sending files; try again in a while.", {"Retry-After": "5"})
+            raise HTTPException(503, "Too many uploads at once; try again in a while.", {"Retry-After": "5"})
         upload = Upload(self._serving)
-        answering = asyncio.current_task()
-        assert answering is not None
+        task = asyncio.current_task()
+        assert task is not None
         self._n += 1
-        answering.add_done_callback(lambda _: self._end(upload))
+        # The task of the request ends after a streamed answer, too, and when the client disconnects.
+        task.add_done_callback(lambda _: self._end(upload))
         await upload.receive(request)
         return upload
 
@@ -124,15 +134,10 @@ class Uploads:
         upload.close()
 
 
-def is_upload(request: Request) -> bool:
-    """Tell whether a request says that it carries a form."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+class _FilesParser(MultiPartParser):
+    """A parser of forms whose parts must all be files."""
 
-
-class _Files(MultiPartParser):
-    """A form in which all is files."""
-
-    spool_max_size = _IN_MEMORY
+    spool_max_size = _MOST_IN_MEMORY
 
     def on_headers_finished(self) -> None:
         super().on_headers_finished()
@@ -140,13 +145,28 @@ class _Files(MultiPartParser):
             raise MultiPartException("Every part must be a file, with a filename.")
 
 
-def takes_files() -> dict[str, Any]:
-    """Return what the documentation of a route says of the form that it takes."""
+def message_or_upload_body(serving: ServeOptions) -> Any:
+    """Return the dependency of a route that takes a message or an upload; its value is the raw message or `Upload`."""
+    uploads = Uploads(serving)
+
+    async def read(request: Request) -> bytes | Upload:
+        if content_type(request.headers) == MULTIPART:
+            return await uploads.receive(request)
+        return await read_message(request, serving.max_bytes, serving.timeout)
+
+    return Depends(read)
+
+
+def document_message_or_upload() -> dict[str, Any]:
+    """Return the OpenAPI description of a route's body that is a message or an upload."""
     files = {
         "type": "array",
         "items": {"type": "string", "format": "binary"},
         "minItems": 1,
         "maxItems": MOST_FILES,
-        "description": "Each a message or an mbox. Any name will do for the field.",
+        "description": "Each file is a message or an mbox. The field may have any name.",
     }
-    return {"schema": {"type": "object", "properties": {"mail": files}, "required": ["mail"]}}
+    schema = {"type": "object", "properties": {"mail": files}, "required": ["mail"]}
+    content = MESSAGE_CONTENT | {MULTIPART: {"schema": schema, "example": {"mail": [EXAMPLE_MAIL]}}}
+    description = "The unchanged message (RFC 5322), or files that are messages or mboxes."
+    return {"requestBody": {"description": description, "required": True, "content": content}}

@@ -1,0 +1,374 @@
+"""The counts of a filter, synchronised with its journal.
+
+The journal is the truth; the counts are a view of it at one change. They are mapped from a snapshot file and brought up
+to date change by change. A process that changes the journal changes its counts in the same transaction.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from priory.bayes import Counts
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut
+from priory.filter.personal import personal_rows
+from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, JournalBusyError, JournalError
+from priory.journal.files import one_at_a_time
+from priory.journal.lesson import ChangeBatch, LessonUser, Position, SyncPoint, Tallies, UnknownLabelError
+from priory.journal.snapshot import Snapshot, digest_of, load_snapshot, save_snapshot
+from priory.native.packing import unpack
+
+if TYPE_CHECKING:
+    from array import array
+
+    from typing_extensions import Buffer
+
+    from priory.journal.postgres.snapshots import SharedSnapshots
+
+MOST_KINDS: Final = 64
+#: A new process replays the changes after the snapshot, about 30,000 a second: this costs it a few milliseconds.
+SNAPSHOT_EVERY: Final = 200
+SNAPSHOT_EVERY_IN_BULK: Final = 20_000
+#: For a shared journal, the most bytes of a snapshot that are written per change since the last snapshot.
+SNAPSHOT_BYTES: Final = 64 * 1024
+PAGE: Final = 5_000  #: changes that are read from the journal at once, about 15 MB
+FRESH_START: Final = 1 << 32  #: added to the generation on a fresh start: more than any number of single changes
+_MOST_TRIES: Final = 100  # to settle while another process does so
+_PAUSE_S: Final = 0.2
+
+
+class JournalCounts:
+    """Counts that follow a journal."""
+
+    def __init__(self, journal: Journal, labels: Sequence[str], snapshot_path: Path) -> None:
+        self.journal = journal
+        self.labels = tuple(labels)
+        self._path = snapshot_path
+        self._seen_version = -1
+        self._saved_change = 0
+        self._stamp = ""
+        self.change = 0  #: the number of the change that the counts stand at; -1 if it is unknown
+        self.counts = Counts.empty(0, len(labels))
+        self.automatic = [0] * len(labels)  #: the number of automatic lessons of each label
+        self.generation = 0  #: grows by one with each change, and by `FRESH_START` when the counts start again
+        self.has_changed = False  #: whether this process has changed the journal
+        self.invalidate()
+
+    @property
+    def sync_point(self) -> SyncPoint:
+        """The change that the counts stand at, and its stamp."""
+        return SyncPoint(self.change, self._stamp)
+
+    @property
+    def by_people(self) -> list[int]:
+        """The number of messages of each label that people have taught."""
+        totals: list[int] = self.counts.totals.tolist()
+        return [n - automatic for n, automatic in zip(totals, self.automatic, strict=True)]
+
+    # Following the journal
+
+    def invalidate(self) -> None:
+        """Trust nothing: the next update starts from the snapshot."""
+        self._seen_version = -1
+        self.change = -1
+
+    def update(self, *, force: bool = False) -> None:
+        """Take in the changes of other processes, if the journal's version has changed; `force` skips that test."""
+        self.journal.read_identity()
+        version = self.journal.version()
+        if force or version != self._seen_version:
+            with self.journal.reading():
+                self.catch_up()
+            self._seen_version = version
+
+    def take(self, batch: ChangeBatch) -> None:
+        """Take in changes that a follower has fetched; if the totals do not add up then, invalidate the counts."""
+        self._refuse_unknown_labels(batch.changes)
+        try:
+            for change in batch.changes:
+                self._apply(change)
+            self.change, self._stamp = batch.end
+            is_right = batch.tallies is None or self._adds_up(batch.tallies)
+        except ValueError:
+            is_right = False
+        except BaseException:
+            self.invalidate()
+            raise
+        if not is_right:
+            self.invalidate()
+
+    def catch_up(self) -> None:
+        """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
+        now, before = self.journal.position(), self.counts
+        try:
+            if not self._is_on_the_way_to(now):
+                self._start_from_snapshot(now)
+            if not self._follow(now):
+                self._build(now)
+        except JournalAwayError:
+            raise  # each page of changes was applied as a whole, so the counts are still right
+        except UnknownLabelError:
+            if self.counts is not before:
+                self.invalidate()  # the fresh start is older than the snapshot in the home
+            raise
+        except BaseException:
+            self.invalidate()
+            raise
+
+    def _is_on_the_way_to(self, now: Position) -> bool:
+        """Tell whether the counts stand at an earlier change of the journal, which still has all later changes.
+
+        The stamp is compared, too: a server that replaces a failed one may lack its last changes and reuse their
+        numbers.
+        """
+        if not now.settled <= self.change <= now.change:
+            return False
+        return self._stamp == (now.stamp if self.change == now.change else self.journal.stamp_of(self.change))
+
+    def _follow(self, now: Position) -> bool:
+        """Take in the changes up to `now`; tell whether the counts then agree with the journal's tally."""
+        while self.change < now.change:
+            end = min(self.change + PAGE, now.change)
+            page = list(self.journal.changes_between(self.change, end))
+            self._refuse_unknown_labels(page)
+            stamp = now.stamp if end == now.change else self.journal.stamp_of(end)
+            try:
+                for change in page:
+                    self._apply(change)
+            except ValueError:
+                return False
+            self.change, self._stamp = end, stamp
+        return self._adds_up(self.journal.tallies())
+
+    def _adds_up(self, tallies: Tallies) -> bool:
+        every, automatic, unshared = tallies
+        self.automatic = [automatic.get(label, 0) for label in self.labels]
+        totals: list[int] = self.counts.totals.tolist()
+        return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self.labels]
+
+    # Starting
+
+    def start_offline(self) -> None:
+        """Start from the snapshot in the home without asking the journal; without a snapshot, start empty."""
+        snapshot = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        if snapshot:
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+        elif len(self.counts.rows) != 1 << self.journal.bits:
+            self._start_empty()
+            self.change = -1
+
+    def _start_from_snapshot(self, now: Position) -> None:
+        """Start from the snapshot in the home, else from the shared snapshot, else empty."""
+        snapshot = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        if snapshot and self._fits(snapshot, now):
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+            return
+        shared = self.journal.shared
+        self._start_empty()
+        if shared and now.settled and shared.load(now.settled, self.labels, self.counts.buffers):
+            self._start_at(self.counts, now.settled, self.journal.stamp_of(now.settled))
+        else:
+            self._start_empty()
+
+    def _fits(self, snapshot: Snapshot, now: Position) -> bool:
+        if self.journal.shared:
+            stamp = self.journal.stamp_of(snapshot.change)
+            return now.settled <= snapshot.change <= now.change and snapshot.stamp == stamp
+        return (snapshot.change, snapshot.digest) == (now.settled, self.journal.snapshot())
+
+    def _start_empty(self) -> None:
+        """Start at change 0: nothing was learned before it, so every lesson will be added."""
+        bits, personal_bits = self._bits
+        self._start_at(Counts.empty(bits, len(self.labels), personal_bits), 0, "")
+
+    @property
+    def _bits(self) -> tuple[int, int]:
+        return self.journal.bits, self.journal.personal_bits
+
+    def _start_at(self, counts: Counts, change: int, stamp: str) -> None:
+        self.counts, self.change, self._stamp = counts, change, stamp
+        self._saved_change = change
+        self.generation += FRESH_START
+
+    def rebuild(self) -> None:
+        """Build the counts from every lesson, and write the snapshot."""
+        self.build()
+        self.save()
+
+    def build(self) -> None:
+        """Build the counts from every lesson."""
+        self.invalidate()
+        with self.journal.reading():
+            self._build(self.journal.position())
+
+    def _build(self, now: Position) -> None:
+        self._start_empty()
+        if not self._follow(now):
+            raise JournalError(
+                f"{self.journal.name} is damaged: its tally and its lessons differ. Restore it from a backup."
+            )
+
+    # Changing the journal and the counts together
+
+    @contextmanager
+    def changing(self, *, wait: bool = True) -> Iterator[None]:
+        """Change journal and counts together; if the transaction fails, the counts are invalidated."""
+        has_begun = False
+        try:
+            with self.journal.writing(wait=wait):
+                self.catch_up()
+                has_begun = True
+                yield
+                if self.change != self.journal.last_change:
+                    self.change, self._stamp = self.journal.last_change, self.journal.stamp
+            self.has_changed = True
+        except BaseException:
+            if has_begun:
+                self.invalidate()
+            raise
+        self.save_if_due(SNAPSHOT_EVERY_IN_BULK)
+
+    def forget(self, digest: bytes, user: LessonUser) -> Change | None:
+        """Remove one lesson from journal and counts, if it exists; call inside `changing`."""
+        change = self.journal.forget(digest, user)
+        if change:
+            if user is AUTOMATIC:
+                self.automatic[self.labels.index(change.label)] -= 1
+            try:
+                self._apply(change)
+            except ValueError as error:
+                raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
+        return change
+
+    def add(self, buckets: "Buffer", label: str, held_out: HeldOut | None) -> None:
+        """Count a lesson for everyone."""
+        self.counts.add(buckets, self._label(label), held_out)
+        self.generation += 1
+
+    def add_personal(
+        self, user: LessonUser, label: str, held_out: HeldOut | None, buckets: "Buffer", offsets: "Buffer"
+    ) -> None:
+        """Count a lesson for the user who taught it, if it counts for single users."""
+        own = personal_rows(user, held_out, buckets, offsets, self.journal.personal_bits)
+        if own is not None:
+            self.counts.add_personal(own, self._label(label))
+            self.generation += 1
+
+    def _apply(self, change: Change) -> None:
+        counts, label = self.counts, self._label(change.label)
+        buckets, offsets, held_out = self._read(change)
+        if change.shared:
+            (counts.add if change.sign > 0 else counts.subtract)(buckets, label, held_out)
+        own = personal_rows(change.user, change.held_out, buckets, offsets, self.journal.personal_bits)
+        if own is not None:
+            (counts.add_personal if change.sign > 0 else counts.subtract_personal)(own, label)
+        self.generation += 1
+
+    def _read(self, change: Change) -> "tuple[array[int], array[int], HeldOut | None]":
+        try:
+            buckets, offsets = unpack(change.features, MOST_KINDS, self.journal.bits)
+            n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
+            if rest:
+                raise ValueError("predictions are damaged")
+        except ValueError:
+            raise JournalError(
+                f"{self.journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
+            ) from None
+        # Predictions from a time with fewer or more labels answer another question.
+        return buckets, offsets, change.held_out if n_predictions == len(self.counts.held_out) else None
+
+    def _label(self, label: str) -> int:
+        if label not in self.labels:
+            raise UnknownLabelError(
+                f"{self.journal.name} holds lessons labelled {label!r}, which the configuration does not name "
+                f"(it has {', '.join(self.labels)}): add the label to it."
+            )
+        return self.labels.index(label)
+
+    def _refuse_unknown_labels(self, changes: Iterable[Change]) -> None:
+        """Refuse all changes if one has an unknown label, so that the counts stay as they are."""
+        for label in {change.label for change in changes}:
+            self._label(label)
+
+    # Saving snapshots
+
+    def save_if_due(self, every: int = SNAPSHOT_EVERY) -> None:
+        """Write a snapshot if that many changes came since the last one; call outside of transactions.
+
+        A snapshot only speeds up the next start, so this neither waits for a lock nor fails.
+        """
+        if self.journal.shared:
+            every = max(every, sum(map(len, self.counts.buffers)) // SNAPSHOT_BYTES)
+        if self.change - self._saved_change >= every and not self._is_saved_by_another(every):
+            with suppress(JournalError):
+                self.save(wait=False)
+
+    def _is_saved_by_another(self, every: int) -> bool:
+        """Tell whether another process of this machine has just saved the counts of the shared journal."""
+        if not self.journal.shared:
+            return False
+        saved = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        if saved and self._saved_change < saved.change <= self.change:
+            self._saved_change = saved.change
+        return self.change - self._saved_change < every
+
+    def save(self, *, wait: bool = True) -> None:
+        """Write a snapshot, and let the journal drop the forgotten lessons that only older snapshots need."""
+        if self.journal.shared:
+            self._save_of_shared(self.journal.shared)
+            return
+        with self.journal.writing(wait=wait):
+            self.catch_up()
+            self.journal.settle(self._save())
+        self._saved_change = self.change
+
+    def settle(self) -> None:
+        """Write a snapshot, and have the journal drop every lesson forgotten so far, also if it is shared."""
+        self.save()
+        shared, wanted = self.journal.shared, self.change
+        for _ in range(_MOST_TRIES if shared else 0):
+            with self.journal.reading():
+                self.catch_up()
+                settled = self.journal.position().settled
+            if settled >= wanted or (
+                shared and shared.save(self.change, self._stamp, self.labels, self.counts.buffers)
+            ):
+                return
+            time.sleep(_PAUSE_S)
+        if shared:
+            raise JournalBusyError(f"{self.journal.name} is in use: what was forgotten is still kept; try again.")
+
+    def _save_of_shared(self, shared: "SharedSnapshots") -> None:
+        """Write the snapshot of this machine, and, if it is due, the shared snapshot."""
+        with self.journal.reading():
+            self.catch_up()
+            settled = self.journal.position().settled
+        with self._name_errors(), one_at_a_time(self._path) as is_ours:
+            if is_ours:
+                self._save()
+        self._saved_change = self.change
+        if self.change - settled >= SNAPSHOT_EVERY_IN_BULK:
+            shared.save(self.change, self._stamp, self.labels, self.counts.buffers)
+
+    def _save(self) -> str:
+        with self._name_errors():
+            return save_snapshot(self._path, self.counts, (self.change, self._stamp), self.journal.id, self.labels)
+
+    @contextmanager
+    def _name_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise JournalError(
+                f"{self._path} cannot be written: {reason}. Check that the folder is writable and the disk is not full."
+            ) from None
+
+
+def counts_digest(journal: Journal) -> str:
+    """Return the digest of the counts that a journal gives when they are built from its lessons."""
+    counts = JournalCounts(journal, journal.labels(), Path("/dev/null"))
+    counts.build()
+    return digest_of(counts.counts)

@@ -1,0 +1,338 @@
+"""The filter: check, explain, learn, forget."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from priory.bayes import Counts
+from priory.features import Spec
+from priory.filter.autolearn import Autolearner, certain_label
+from priory.filter.counts import JournalCounts
+from priory.filter.home import open_journal, refuse_other_label_order
+from priory.filter.judge import Judge
+from priory.filter.options import Options
+from priory.filter.prepare import Prepared, prepare_many
+from priory.filter.scoring import CalibrationCache
+from priory.filter.sync import Sync
+from priory.filter.verdict import Verdict
+from priory.journal import AUTOMATIC, Journal, JournalAwayError, JournalError, LessonUser, Selection
+from priory.message import identity, parse
+
+if TYPE_CHECKING:
+    from priory.filter.explanation import Explanation
+    from priory.filter.forget import Forgetter
+    from priory.filter.learn import Trainer
+    from priory.filter.lessons import Lessons
+    from priory.filter.offline import OfflineTeaching
+    from priory.filter.outcome import ForgetResult, LearnResult, LessonOutcome
+    from priory.filter.retention import Retention
+    from priory.filter.stats import Stats
+    from priory.filter.users import Users
+
+GROUP: Final = 500  #: messages that bulk learning makes durable together
+
+
+class Filter:
+    """A filter and the journal it has learned from, in a folder; it belongs to the thread that opened it."""
+
+    def __init__(self, home: Path, options: Options) -> None:
+        self.home = home
+        self.options = options
+        bits = options.spec.bits, options.personal_bits
+        self.journal, snapshot = open_journal(home, bits, options.store)  #: what was learned, row by row
+        #: Which features are extracted from a message, into as many buckets as the journal has.
+        self.spec: Spec = replace(options.spec, bits=self.journal.bits)
+        self._counts = JournalCounts(self.journal, options.labels, snapshot)
+        self._sync = Sync(self._counts)
+        self._calibration = CalibrationCache(self._counts)
+        self._judge = Judge(self._counts, self._sync, self._calibration, options)
+        try:
+            refuse_other_label_order(self.journal, options.labels)
+        except JournalAwayError as error:
+            self._sync.work_offline(error)
+        except JournalError:
+            self.journal.close()
+            raise
+
+    @classmethod
+    def open(cls, home: Path | str, options: Options | None = None) -> Self:
+        """Open the filter in a folder; the folder is created if it does not exist.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     filter.check(b"Subject: hello\\n\\nHow are you?").label
+        'unsure'
+        """
+        home = Path(home)
+        try:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(f"{home} cannot be made: {error.strerror}. Name another home.") from None
+        return cls(home, options or Options())
+
+    def close(self) -> None:
+        """Close the files; save a snapshot first if this filter has learned something and one is due."""
+        self._sync.stop()
+        try:
+            if self._counts.has_changed:
+                self._counts.save_if_due()
+        finally:
+            self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._sync.stop()
+            self.journal.close()
+
+    # The parts that only teaching or looking needs are loaded with their first use: a check of one message starts fast.
+
+    @cached_property
+    def _autolearner(self) -> Autolearner:
+        return Autolearner(self._counts, self.options.autolearn)
+
+    @cached_property
+    def _trainer(self) -> "Trainer":
+        from priory.filter.learn import Trainer  # noqa: PLC0415 - a quick start where nothing is taught
+
+        return Trainer(self._counts, self._calibration, self._autolearner, self.options.model)
+
+    @cached_property
+    def _forgetter(self) -> "Forgetter":
+        from priory.filter.forget import Forgetter  # noqa: PLC0415 - a quick start where nothing is forgotten
+
+        return Forgetter(self._counts, self._autolearner)
+
+    @cached_property
+    def _offline(self) -> "OfflineTeaching | None":
+        """Teaches instead of trainer and forgetter where the journal is on a server, which may be away."""
+        if self.options.store is None:
+            return None
+        from priory.filter.offline import OfflineTeaching  # noqa: PLC0415 - a quick start without a shared journal
+
+        return OfflineTeaching(self._counts, self._sync, self._trainer, self._forgetter, self.home)
+
+    @cached_property
+    def lessons(self) -> "Lessons":
+        """The lessons, to look at."""
+        from priory.filter.lessons import Lessons  # noqa: PLC0415 - a quick start where no lessons are shown
+
+        return Lessons(self._counts, self._sync, self._calibration)
+
+    @cached_property
+    def users(self) -> "Users":
+        """The users who have taught this filter."""
+        from priory.filter.users import Users  # noqa: PLC0415 - a quick start where no users are shown
+
+        return Users(self.journal, self._forgetter, self._offline)
+
+    @cached_property
+    def ageing(self) -> "Retention":
+        """Forgets the oldest lessons when the journal exceeds its limits."""
+        from priory.filter.retention import Retention  # noqa: PLC0415 - a quick start where nothing is forgotten
+
+        return Retention(self.journal, self._forgetter, self.options.limits)
+
+    @property
+    def counts(self) -> Counts:
+        """The counts, as they were when the filter last learned or checked something."""
+        return self._counts.counts
+
+    @property
+    def change(self) -> int:
+        """The number of the last change that was counted; -1 if it is unknown."""
+        return self._counts.change
+
+    @property
+    def trouble(self) -> Exception | None:
+        """The error that keeps the counts from following the journal; None if they do."""
+        return self._sync.trouble
+
+    def follow(self) -> None:
+        """Follow the shared journal in a background thread, so that no check waits for its server.
+
+        A journal in a file needs no thread; this then does nothing.
+        """
+        if self.options.store is not None:
+            from priory.journal.shared.store import follow_store  # noqa: PLC0415 - a quick start without a shared journal
+
+            self._sync.follow(partial(follow_store, self.options.store))
+
+    def refresh(self) -> None:
+        """Take in what other processes have taught. Call when idle; `check` does it anyway."""
+        self._sync.refresh()
+
+    def deliver(self) -> int:
+        """Deliver the lessons stored while the journal could not be reached; return the number of entries."""
+        return self._offline.deliver() if self._offline else 0
+
+    def save_if_due(self) -> None:
+        """Save a snapshot of the counts, if many changes came since the last."""
+        self._counts.save_if_due()
+
+    @property
+    def needs_identity(self) -> bool:
+        """Whether a message needs the identity that its copies share: if automatic lessons exist or are allowed."""
+        if self.options.autolearn is not None:
+            return True
+        self._sync.refresh()
+        return any(self._counts.automatic)
+
+    def prepare(self, raw: bytes) -> Prepared:
+        """Parse a message and extract its features once, for both `check` and `learn`."""
+        (message,) = self.prepare_many([raw])
+        return message
+
+    def prepare_many(self, messages: Sequence[bytes | Prepared]) -> list[Prepared]:
+        """Parse messages and extract their features once, for both `check` and `learn`."""
+        return prepare_many(messages, self.spec, with_identity=self.needs_identity)
+
+    def check(self, message: bytes | Prepared, user: str = "") -> Verdict:
+        """Return the verdict about a message, including the user's own evidence."""
+        (verdict,) = self.check_many([message], user)
+        return verdict
+
+    def check_many(self, messages: Sequence[bytes | Prepared], user: str = "") -> Iterator[Verdict]:
+        """Yield the verdict about each message. All are parsed first: pass a large number in parts."""
+        prepared = prepare_many(messages, self.spec)
+        self._sync.refresh()
+        for message in prepared:
+            yield self._judge.judge(message, user)
+
+    def explain(self, raw: bytes, user: str = "") -> "Explanation":
+        """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
+        from priory.filter.explanation import Explanation, colour  # noqa: PLC0415 - a quick start without an explanation
+
+        message = self.prepare(raw)
+        self._sync.refresh()
+        verdict = self._judge.judge(message, user)
+        return Explanation(verdict, colour(message.features, verdict.claims[verdict.about].score))
+
+    def learn(self, message: bytes | Prepared, label: str, source: str = "", user: str = "") -> "LearnResult":
+        """Teach the filter the label of a message; durable when this returns.
+
+        Teaching the same label twice changes nothing; teaching another label replaces the lesson.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     [filter.learn(b"Subject: hello", label).outcome for label in ("ham", "ham", "spam")]
+        ['learned', 'known', 'relearned']
+        """
+        ((result,),) = self.learn_many([(message, label, source)], user)
+        return result
+
+    def learn_many(
+        self, lessons: Iterable[tuple[bytes | Prepared, str, str]], user: str = "", group: int = GROUP
+    ) -> "Iterator[list[LearnResult]]":
+        """Learn (message, label, source) after (message, label, source); yield durable lessons, group by group."""
+        from priory.filter.learn import read_lessons  # noqa: PLC0415 - a quick start where nothing is taught
+
+        teaching = self._offline or self._trainer
+        new = read_lessons(lessons, self.spec, self.options.labels, self.journal.now, with_identity=self.needs_identity)
+        while ready := list(islice(new, group)):
+            yield teaching.learn(ready, user)
+
+    def forget(self, message: bytes, user: str = "") -> "ForgetResult":
+        """Take back exactly what a user has taught about a message.
+
+        If the user has taught nothing about it, an automatic lesson about it is taken back. If the journal cannot be
+        reached, the outcome is *kept*: the lesson is forgotten once it can.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     _ = filter.learn(b"Subject: hello", "ham")
+        ...     [filter.forget(b"Subject: hello")[::2] for _ in range(2)]
+        [('forgotten', 'ham'), ('unknown', None)]
+        """
+        parsed = parse(message)
+        return (self._offline or self._forgetter).forget(parsed.digest, user, identity(parsed))
+
+    def forget_digest(self, digest: bytes, user: str = "") -> "ForgetResult":
+        """Take back a lesson by the digest of its message, as `forget` does; fails if the journal cannot be reached."""
+        return self._forgetter.forget(digest, user)
+
+    def taught_by(self, message: bytes) -> list[str]:
+        """Return the users who have taught a message; the empty name stands for lessons without a user."""
+        return self.taught_by_digest(parse(message).digest)
+
+    def taught_by_digest(self, digest: bytes) -> list[str]:
+        """Return the users who have taught the message with this digest, as `taught_by` does."""
+        return [user for user in self.journal.users_of(digest) if user is not AUTOMATIC]
+
+    def would_learn(self, verdict: Verdict) -> bool:
+        """Tell whether a verdict is certain enough to learn its message automatically.
+
+        An automatic lesson counts for everyone, so a verdict that includes a user's own evidence never is.
+        """
+        rules = self.options.autolearn
+        return rules is not None and not verdict.you and certain_label(verdict, rules) is not None
+
+    def autolearn(self, message: bytes | Prepared, label: str) -> "LessonOutcome":
+        """Learn a message that the filter `would_learn`, with the label of its verdict, if all other rules allow it.
+
+        Returns *learned*; or *known*, *early*, *full* or *busy*. What a person teaches, before or later, outranks it.
+        """
+        from priory.filter.learn import read_lessons  # noqa: PLC0415 - a quick start where nothing is taught
+
+        if self.options.autolearn is None:
+            raise ValueError("autolearning is switched off: give the options that switch it on")
+        (lesson,) = read_lessons(
+            [(message, label, "auto")], self.spec, self.options.labels, self.journal.now, with_identity=True
+        )
+        return self._autolearner.learn(lesson)
+
+    def forget_many(self, selection: Selection, group: int = GROUP) -> Iterator[int]:
+        """Take back exactly the lessons of a selection; yield how many are durably gone, group by group.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     _ = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "ham")
+        ...     sum(filter.forget_many(Selection(sender="mail.example")))
+        1
+        """
+        yield from self._forgetter.forget_many(self.lessons.resolved(selection), group)
+
+    def relearn(self, digest: bytes, label: str, user: LessonUser = "") -> "LearnResult | None":
+        """Give a lesson of a person another label without the message, durably and exactly; None if there is none.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
+        ...     taught = filter.learn(b"From: ann@mail.example\\n\\nLunch?", "spam")
+        ...     filter.relearn(bytes.fromhex(taught.digest), "ham").outcome
+        'relearned'
+        """
+        if user is AUTOMATIC:
+            raise ValueError("an automatic lesson is no person's: forget it, and learn the message")
+        return self._trainer.relearn(digest, label, user)
+
+    def confirm(self, digest: bytes, label: str, user: str = "", *, right: bool = True) -> bool:
+        """Note that the label of a lesson is right although it looks wrong, or remove the note; False: no such lesson.
+
+        The note disappears with the lesson, and when the lesson gets another label.
+        """
+        with self.journal.writing():
+            return self.journal.confirm(digest, user, label, right=right)
+
+    def merge(self, other: Journal) -> dict[str, int]:
+        """Take in the lessons of another journal, none of them twice."""
+        return self._trainer.merge(other)
+
+    def rebuild(self) -> None:
+        """Check the whole journal for damage, and build the counts from it."""
+        self.journal.check()
+        self._counts.rebuild()
+
+    def stats(self) -> "Stats":
+        """Return the filter in numbers: its lessons, its counts and its calibration."""
+        from priory.filter.stats import stats_of  # noqa: PLC0415 - a quick start where nothing is counted
+
+        self._sync.refresh()
+        return stats_of(self._counts, self._calibration.newest(), self._judge.thresholds)

@@ -1,0 +1,67 @@
+"""From the scores of a message to a verdict."""
+
+import math
+
+from priory.decision import UNSURE, cheapest, thresholds
+from priory.features import Features
+from priory.filter.counts import JournalCounts
+from priory.filter.options import Options
+from priory.filter.prepare import Prepared
+from priory.filter.scoring import CalibrationCache, Score, no_evidence, scores
+from priory.filter.sync import Sync
+from priory.filter.verdict import AWAY, Claim, Verdict, probability
+
+
+class Judge:
+    """Judges messages by a filter's counts and options."""
+
+    def __init__(self, counts: JournalCounts, sync: Sync, calibration: CalibrationCache, options: Options) -> None:
+        self._counts = counts
+        self._sync = sync
+        self._calibration = calibration
+        self._options = options
+        self._model = options.model
+        self.thresholds = thresholds(options.costs)  #: of the probability of each label
+
+    def judge(self, message: Prepared, user: str) -> Verdict:
+        """Return the verdict about a message, including the user's own evidence; by the counts as they are."""
+        missing = self._missing_labels()
+        return self._verdict(message, self._scores(message.features, missing, user), self._reason(missing), user)
+
+    def _missing_labels(self) -> list[str]:
+        """Return the labels without lessons, if fewer than two have any, so that nothing can be said."""
+        totals: list[int] = self._counts.counts.totals.tolist()
+        if len(totals) - totals.count(0) >= 2:
+            return []
+        return [label for label, n in zip(self._options.labels, totals, strict=True) if n == 0]
+
+    def _scores(self, features: Features, missing: list[str], user: str) -> list[Score]:
+        if missing:
+            n = len(self._options.labels)
+            return [no_evidence(features, math.log(1 / (n - 1)))] * n
+        return scores(features, self._counts.counts, self._model, self._calibration.newest(), user)
+
+    def _reason(self, missing: list[str]) -> str:
+        """Return why nothing can be said about a message; empty if something can."""
+        if not missing:
+            return ""
+        if self._sync.trouble is not None:
+            return AWAY
+        return f"no {' and no '.join(missing)} has been learned yet"
+
+    def _verdict(self, message: Prepared, scores: list[Score], reason: str, user: str) -> Verdict:
+        """Return the verdict of these scores; *unsure* if there is a reason why nothing can be said."""
+        labels, features = self._options.labels, message.features
+        probabilities = [probability(score.log_odds) for score in scores]
+        expected = self._options.costs.expected(probabilities)
+        return Verdict(
+            label=UNSURE if reason else cheapest(expected),
+            about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
+            claims={label: Claim(label, score, features) for label, score in zip(labels, scores, strict=True)},
+            thresholds=self.thresholds,
+            expected_costs=expected,
+            digest=message.digest.hex(),
+            reason=reason,
+            user=user,
+            unwanted=self._options.unwanted,
+        )

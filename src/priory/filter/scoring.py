@@ -1,0 +1,190 @@
+"""From features and counts to a calibrated score for every label.
+
+With two labels there is one score, and the other label has its negative. With more, each label is scored against the
+rest. These rests overlap, so the probabilities are scaled to a sum of one; what that changes in the log-odds of a label
+is a term of its own, `others`.
+"""
+
+import math
+from array import array
+from collections.abc import Sequence
+from operator import neg
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
+from priory.bayes.calibration_line import n_outcomes
+from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
+from priory.bayes.presence import correction
+from priory.features import Features
+from priory.filter.personal import PERSONAL, user_key
+from priory.filter.verdict import probability
+from priory.journal import is_person
+from priory.native.table import is_known, total
+
+if TYPE_CHECKING:
+    from priory.filter.counts import JournalCounts
+
+#: If a recent calibration gives a label these log-odds, the newest gives it at least 3.4, above which a lesson corrects
+#: nothing; docs/decisions/journal.md has the measurement.
+CERTAIN: Final = 6.0
+
+
+class Score(NamedTuple):
+    """The log-odds of a label as a sum: the prior, one term per feature, and the share of the other labels."""
+
+    prior: float
+    log_odds: float
+    of_contrast: "array[float]"  #: the terms of the contrast that scores the label,
+    sign: int = 1  #: and the label's side of it: 1 if the contrast is about this label, else -1
+    others: float = 0.0
+    you: float = 0.0  #: the part of the log-odds that comes from the user's own evidence
+
+    @classmethod
+    def of(cls, prior: float, terms: "array[float]", you: float = 0.0) -> Self:
+        """Add up prior and terms."""
+        return cls(prior, prior + total(terms), terms, you=you)
+
+    def of_the_other(self) -> Self:
+        """Return the score of the other of two labels."""
+        return type(self)(-self.prior, 0.0 - self.log_odds, self.of_contrast, -self.sign, you=0.0 - self.you)
+
+    def with_others(self, others: float) -> Self:
+        """Return the score with the term of the other labels added."""
+        return self._replace(log_odds=self.log_odds + others, others=others)
+
+    @property
+    def terms(self) -> "array[float]":
+        """The term of each feature."""
+        return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
+
+
+def calibrations(counts: Counts, by_people: Sequence[int] | None = None) -> list[Calibration]:
+    """Return the calibration of every contrast, from the outcomes of earlier scores and the lessons of people.
+
+    `by_people` is the number of lessons of each label that people taught; the default is all that were counted.
+    """
+    totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
+    return [
+        calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)))
+        for i, label in enumerate(contrasts(counts.n_labels))
+    ]
+
+
+class CalibrationCache:
+    """The calibrations of a filter's counts, computed only when they are needed: that takes long."""
+
+    def __init__(self, counts: "JournalCounts") -> None:
+        self._counts = counts
+        self.last = [Calibration(0.0, 0.0)] * len(contrasts(len(counts.labels)))  #: those computed last
+        self._generation = -1  # of the counts that they were computed from
+        self._n_outcomes = 0  # in those counts
+
+    def newest(self) -> list[Calibration]:
+        """Return the calibrations of the present counts."""
+        if self._generation != self._counts.generation:
+            self.compute()
+        return self.last
+
+    def compute(self) -> None:
+        """Compute the calibrations of the present counts."""
+        counts = self._counts.counts
+        self.last, self._generation = calibrations(counts, self._counts.by_people), self._counts.generation
+        self._n_outcomes = sum(n_outcomes(counts.outcomes(0)))
+
+    @property
+    def recent_for(self) -> int:
+        """How many more changes the last calibrations stay recent: 1 % of their outcomes; negative if too old."""
+        return self._n_outcomes // 100 - (self._counts.generation - self._generation)
+
+
+def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
+    """Return the score of each contrast before calibration; NO_SCORE where its label is not known yet."""
+    return [
+        total(model.terms(features.buckets, features.offsets, counts, contrast))
+        if is_known(counts.totals, contrast)
+        else NO_SCORE
+        for contrast in contrasts(counts.n_labels)
+    ]
+
+
+def log_odds_towards(plain: Sequence[float], label: int, n_labels: int, lines: Sequence[Calibration]) -> list[float]:
+    """Return for each contrast the log-odds of the label's side."""
+    return [
+        line.log_odds(score) if contrast == label else -line.log_odds(score)
+        for contrast, score, line in zip(contrasts(n_labels), plain, lines, strict=True)
+    ]
+
+
+def held_out(plain: Sequence[float], label: int, n_labels: int, log_odds: Sequence[float]) -> HeldOut:
+    """Return what is stored with a lesson: the prediction before it was learned, and its corrections."""
+    signs = (1 if contrast == label else -1 for contrast in contrasts(n_labels))
+    corrections = (sign * correction(probability(towards)) for sign, towards in zip(signs, log_odds, strict=True))
+    return pack_predictions(zip(plain, corrections, strict=True))
+
+
+def certainty(predicted: HeldOut, label: int, n_labels: int, lines: Sequence[Calibration]) -> float | None:
+    """Return the probability of a label by the prediction stored with a lesson, under these calibrations.
+
+    None if the prediction was made with another number of labels.
+
+    >>> round(certainty(pack_predictions([(-1.5, 0)]), label=0, n_labels=2, lines=[Calibration(2.0, 0.0)]), 4)
+    0.9526
+    """
+    plain = [score for score, _ in unpack_predictions(predicted)]
+    if len(plain) != len(lines):
+        return None
+    if n_labels == 2:
+        return probability(log_odds_towards(plain, label, n_labels, lines)[0])
+    return _shares([line.log_odds(score) for score, line in zip(plain, lines, strict=True)])[label]
+
+
+def scores(
+    features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration], user: str = ""
+) -> list[Score]:
+    """Return the calibrated score of every label, in their order, including the user's own evidence."""
+    own = []
+    for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
+        terms = _terms(features, counts, model, label, line.slope)
+        own.append(Score.of(line.intercept, terms, _add_personal(terms, features, counts, label, user)))
+    if counts.n_labels == 2:
+        return [own[0].of_the_other(), own[0]]
+    return _scaled_to_one(own)
+
+
+def _terms(features: Features, counts: Counts, model: PresenceBayes, label: int, slope: float) -> "array[float]":
+    """Return the term of each feature; zero for a label that was never learned."""
+    if counts.totals[label] == 0:
+        return _zeros(features)
+    return model.terms(features.buckets, features.offsets, counts, label, slope)
+
+
+def _add_personal(terms: "array[float]", features: Features, counts: Counts, label: int, user: str) -> float:
+    """Add a user's own evidence to the terms; return its sum."""
+    if not is_person(user) or counts.totals[label] == 0:
+        return 0.0
+    return PERSONAL.add_terms(terms, counts.personal, features.buckets, features.offsets, user_key(user), label)
+
+
+def _zeros(features: Features) -> "array[float]":
+    return array("d", bytes(8 * len(features)))
+
+
+def no_evidence(features: Features, prior: float) -> Score:
+    """Return a score to which no feature adds anything."""
+    return Score.of(prior, _zeros(features))
+
+
+def _scaled_to_one(own: list[Score]) -> list[Score]:
+    shares = _shares([score.log_odds for score in own])
+    return [score.with_others(_log_odds(share) - score.log_odds) for score, share in zip(own, shares, strict=True)]
+
+
+def _shares(log_odds: Sequence[float]) -> list[float]:
+    """Scale the probabilities of labels that were each scored against the rest to a sum of one."""
+    claimed = [max(probability(value), 1e-12) for value in log_odds]
+    return [p / sum(claimed) for p in claimed]
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, 1e-12), 1 - 1e-12)
+    return math.log(p / (1 - p))

@@ -1,0 +1,1 @@
+"""HTML built from values, in which text from mail cannot become markup."""

@@ -1,0 +1,63 @@
+"""Copy a journal unchanged into another store, and compare the copy with the original."""
+
+from collections.abc import Callable
+from itertools import zip_longest
+
+from priory.journal.journal import Journal
+from priory.journal.lesson import JournalError, LessonUser
+
+
+def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = lambda _: None) -> int:
+    """Copy all lessons and the notes about them into an empty journal, all or none; return how many lessons."""
+    _refuse(source, target)
+    n = 0
+    with target.writing():
+        target.name_labels(source.labels())
+        if ends := source.automatic.reserved_ends():
+            target.automatic.create_table()
+            target.automatic.reserve([bytes(16) + end for end in ends])
+        for lesson in source.lessons():
+            target.learn(lesson)
+            progressed(1)
+            n += 1
+        for digest, user in source.queries.existing(sorted(source.confirmed_changes())):
+            if label := source.label_of(digest, user):
+                target.confirm(digest, user, label)
+    return n
+
+
+def verify(source: Journal, target: Journal, counts_digest: Callable[[Journal], str]) -> str:
+    """Compare two journals lesson by lesson, and the counts built from each; return the digest of the counts."""
+    for original, copied in zip_longest(source.lessons(), target.lessons()):
+        if original != copied:
+            raise _differ(source, target, "a lesson")
+    if set(source.automatic.reserved_ends()) != set(target.automatic.reserved_ends()):
+        raise _differ(source, target, "the list of messages reserved for people")
+    if _confirmed_lessons(source) != _confirmed_lessons(target):
+        raise _differ(source, target, "the list of confirmed labels")
+    digest = counts_digest(source)
+    if counts_digest(target) != digest:
+        raise _differ(source, target, "the counts")
+    return digest
+
+
+def _confirmed_lessons(journal: Journal) -> set[tuple[bytes, LessonUser]]:
+    return set(journal.queries.existing(journal.confirmed_changes()))
+
+
+def _refuse(source: Journal, target: Journal) -> None:
+    if target.position().change:
+        raise JournalError(f"{target.name} is not empty: copy into a store that has no lessons, or use priory merge.")
+    theirs, ours = ((journal.bits, journal.personal_bits) for journal in (source, target))
+    if theirs != ours:
+        raise JournalError(
+            f"{source.name} has 2^{theirs[0]} and 2^{theirs[1]} buckets and {target.name} 2^{ours[0]} and 2^{ours[1]}: "
+            "copy into a store that does not exist yet."
+        )
+
+
+def _differ(source: Journal, target: Journal, what: str) -> JournalError:
+    return JournalError(
+        f"{what} differs between {source.name} and {target.name}. Make sure that nothing is learned meanwhile, empty "
+        "the copy, and copy again."
+    )

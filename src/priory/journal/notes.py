@@ -1,0 +1,156 @@
+"""Tables beside the lessons: messages reserved for people, labels confirmed by people, and lesson counts per user.
+
+In a file, each table is created when it is first needed; a server has them all from the start.
+
+Automatic lessons, learned by the filter itself, stand among the other lessons under `AUTOMATIC`. They have the identity
+of the message (`priory.message.identity`) in place of its digest: a person's copy has other headers than the copy that
+was learned. Messages that people have taught or forgotten are reserved for them: the filter does not learn these.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from priory.journal.database import STORED_AUTOMATIC, Database
+
+# The condition holds a literal, as the index does: with a parameter, SQLite would not use a partial index.
+_ARE_AUTOMATIC: Final = f"\"user\" = '{STORED_AUTOMATIC}'"
+_MAKE_AUTOMATIC: Final = (
+    f"CREATE INDEX IF NOT EXISTS automatic ON lessons (label, time) WHERE {_ARE_AUTOMATIC}",
+    "CREATE TABLE IF NOT EXISTS peoples (letter BLOB PRIMARY KEY) WITHOUT ROWID",
+)
+_MAKE_CONFIRMED: Final = (
+    "CREATE TABLE IF NOT EXISTS confirmed (change INTEGER PRIMARY KEY)",
+    """
+    CREATE TRIGGER IF NOT EXISTS confirmed_no_more AFTER DELETE ON lessons
+    BEGIN DELETE FROM confirmed WHERE change = old.change; END
+    """,
+)
+_MAKE_TAUGHT: Final = ('CREATE TABLE IF NOT EXISTS taught ("user" TEXT PRIMARY KEY, n INTEGER NOT NULL)',)
+_SET_TAUGHT: Final = 'INSERT INTO taught ("user", n) VALUES (?, ?) ON CONFLICT ("user") DO UPDATE SET n = excluded.n'
+_N_USERS: Final = ""  # the row of this name in `taught` holds the number of users
+
+
+class AutomaticLessons:
+    """The automatic lessons of a journal, and the messages that are reserved for people."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def create_table(self) -> None:
+        """Create the index and the table if they are missing; call inside `writing`, before all other methods."""
+        self._db.make(_MAKE_AUTOMATIC)
+
+    def reserve(self, identities: Iterable[bytes]) -> None:
+        """Note the identities of messages that people have taught or forgotten."""
+        sql = "INSERT INTO peoples VALUES (?) ON CONFLICT DO NOTHING"
+        self._db.run_many(sql, [(identity[16:],) for identity in identities])
+
+    def is_reserved(self, identity: bytes) -> bool:
+        """Tell whether a message is reserved for people."""
+        return bool(self._db.rows("SELECT 1 FROM peoples WHERE letter = ?", identity[16:]))
+
+    def reserved_ends(self) -> list[bytes]:
+        """Return the last 16 bytes, which suffice, of the identities that are reserved for people."""
+        return [end for (end,) in self._db.rows("SELECT letter FROM peoples")] if self._db.has("peoples") else []
+
+    def n_since(self, label: str, time: float) -> int:
+        """Return how many automatic lessons of a label were learned after a time."""
+        sql = f"SELECT count(*) FROM lessons WHERE {_ARE_AUTOMATIC} AND label = ? AND time > ?"  # noqa: S608
+        ((n,),) = self._db.rows(sql, label, time)
+        return int(n)
+
+
+class Confirmations:
+    """Labels that look wrong and that a person has confirmed, so that they are not shown again.
+
+    A confirmation has the number of the change that learned the lesson. It ends with the lesson: when that is
+    forgotten, or relearned under another label.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def changes(self) -> set[int]:
+        """Return the changes that learned the confirmed lessons."""
+        return {change for (change,) in self._db.rows("SELECT change FROM confirmed")} if self._exists else set()
+
+    def has(self, change: int) -> bool:
+        """Tell whether the lesson that a change learned is confirmed."""
+        return self._exists and bool(self._db.rows("SELECT 1 FROM confirmed WHERE change = ?", change))
+
+    @property
+    def _exists(self) -> bool:
+        return self._db.has("confirmed")
+
+    def note(self, change: int, *, right: bool) -> None:
+        """Confirm the label of a lesson, or withdraw the confirmation; call inside `writing`."""
+        self._db.make(_MAKE_CONFIRMED)
+        if right:
+            self._db.rows("INSERT INTO confirmed VALUES (?) ON CONFLICT DO NOTHING", change)
+        else:
+            self._db.rows("DELETE FROM confirmed WHERE change = ?", change)
+
+
+class User(NamedTuple):
+    """A user who has taught lessons."""
+
+    name: str
+    lessons: dict[str, int]  #: of each label
+    unshared: int  #: lessons that count for this user alone
+
+
+class UserCounts:
+    """How many lessons each user has taught that count for everyone.
+
+    These numbers are needed at each lesson of a user (see `priory.filter.personal`), so they are stored.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def n(self) -> int:
+        """Return how many users there are."""
+        return self.n_of(_N_USERS)
+
+    def n_of(self, user: str) -> int:
+        """Return how many lessons of a user count for everyone."""
+        return self._row(user) or 0 if self._db.has("taught") else 0
+
+    def _row(self, user: str) -> int | None:
+        rows = self._db.rows('SELECT n FROM taught WHERE "user" = ?', user)
+        return int(rows[0][0]) if rows else None
+
+    def every(self) -> list[User]:
+        """Return all users by name; this reads the whole table of lessons."""
+        sql = (
+            'SELECT "user", label, count(*), sum(CASE WHEN shared THEN 0 ELSE 1 END) FROM lessons '
+            'WHERE "user" <> ? AND "user" <> ? GROUP BY "user", label ORDER BY "user", label'
+        )
+        users: dict[str, User] = {}
+        for name, label, n, unshared in self._db.rows(sql, "", STORED_AUTOMATIC):
+            user = users.get(name, User(name, {}, 0))
+            users[name] = User(name, {**user.lessons, label: int(n)}, user.unshared + int(unshared))
+        return list(users.values())
+
+    def add(self, differences: Mapping[str, int]) -> None:
+        """Add to the numbers of users; call after the lessons themselves are written."""
+        self._db.make(_MAKE_TAUGHT)
+        n_users = self._row(_N_USERS)
+        if n_users is None:
+            self._count()
+            return
+        for user, difference in differences.items():
+            was = self.n_of(user)
+            n = was + difference
+            n_users += (n > 0) - (was > 0)
+            if n > 0:
+                self._db.rows(_SET_TAUGHT, user, n)
+            else:
+                self._db.rows('DELETE FROM taught WHERE "user" = ?', user)
+        self._db.rows(_SET_TAUGHT, _N_USERS, n_users)
+
+    def _count(self) -> None:
+        """Fill the table from the lessons, which may be older than it."""
+        sql = 'SELECT "user", count(*) FROM lessons WHERE shared = ? AND "user" <> ? AND "user" <> ? GROUP BY "user"'
+        rows = self._db.rows(sql, True, "", STORED_AUTOMATIC)
+        self._db.run_many(_SET_TAUGHT, [*rows, (_N_USERS, len(rows))])

@@ -1,0 +1,133 @@
+"""Models that learn message by message: the filter itself, and any classifier that has `partial_fit`.
+
+All of them get the same features, extracted once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from priory.filter.filter import Filter
+from priory.filter.options import Options
+from priory.filter.prepare import Prepared
+from priory.lab.error import LabError
+from priory.lab.models.filter_classifier import temp_home
+from priory.lab.predictions import from_log_odds, log_probabilities
+from priory.lab.run import LogOddsTerms, Reason
+
+FOLDED_BITS: Final = 20  #: log2 of the columns for classifiers other than the filter
+
+
+class Learner(Protocol):
+    """A model in a replay, used as a context manager."""
+
+    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
+        """Return log p for every label, in order."""
+
+    def learn(self, message: Prepared, label: str) -> None:
+        """Learn one message."""
+
+    def reasons(self, raw: bytes) -> LogOddsTerms | None:
+        """Return the terms of the log-odds of a message; None if the model has none."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...
+
+
+class FilterLearner:
+    """A new filter: every message goes through `Filter.check` and then `Filter.learn`.
+
+    >>> with FilterLearner(Options()) as learner:
+    ...     learner.learn(learner.filter.prepare(b"Subject: hello"), "ham")
+    ...     np.exp(learner.log_probabilities(learner.filter.prepare(b"Subject: hello"))).tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._home = temp_home()
+        self.filter = Filter.open(self._home.name, replace(options, store=None))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.filter.__exit__(kind, error, at)
+        self._home.cleanup()
+
+    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
+        """Return log p for every label, in order."""
+        return from_log_odds([claim.log_odds for claim in self.filter.check(message).claims.values()])
+
+    def learn(self, message: Prepared, label: str) -> None:
+        """Learn one message."""
+        self.filter.learn(message, label)
+
+    def reasons(self, raw: bytes) -> LogOddsTerms | None:
+        """Return the prior and the readable terms; n-grams are one sum."""
+        return reasons(self.filter, raw)
+
+
+def reasons(filter_: Filter, raw: bytes) -> LogOddsTerms | None:
+    """Return the terms of a filter's log-odds for a message; None while it cannot judge."""
+    verdict = filter_.check(raw)
+    if verdict.reason:
+        return None
+    named = [Reason(evidence.feature, evidence.term) for evidence in verdict.readable]
+    rest = verdict.log_odds - verdict.prior - sum(reason.term for reason in named)
+    return LogOddsTerms(verdict.about, verdict.prior, (*named, Reason("grams:all together", rest)))
+
+
+class PartialFitLearner:
+    """Any classifier with `partial_fit` and `predict_proba`, on the filter's features folded to 2^20 columns.
+
+    >>> from priory.bayes import BernoulliNB
+    >>> from priory.features import Spec
+    >>> from priory.filter.prepare import prepare
+    >>> learner = PartialFitLearner(BernoulliNB(), ("ham", "spam"))
+    >>> np.exp(learner.log_probabilities(prepare(b"Subject: hello", Spec()))).tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, model: Any, labels: Sequence[str]) -> None:
+        for method in ("partial_fit", "predict_proba"):
+            if not hasattr(model, method):
+                raise LabError(
+                    f"{type(model).__name__} has no {method}: replay learns message by message and ranks by "
+                    "probability; choose a model that does, or judge this one with priory lab compare"
+                )
+        self._model = model
+        self._labels = np.array(labels)
+        self._taught: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
+        """Return log p for every label; all equal until two labels were taught."""
+        if len(self._taught) < 2:
+            return np.full(len(self._labels), -np.log(len(self._labels)))
+        return np.asarray(log_probabilities(self._model, _row(message), self._labels.tolist())[0])
+
+    def learn(self, message: Prepared, label: str) -> None:
+        """Learn one message."""
+        self._model.partial_fit(_row(message), [label], classes=np.sort(self._labels))
+        self._taught.add(label)
+
+    def reasons(self, raw: bytes) -> LogOddsTerms | None:  # noqa: ARG002 - folded columns have no names
+        """Return None: folded columns have no names."""
+        return None
+
+
+def _row(message: Prepared) -> csr_matrix:
+    columns = np.unique(np.asarray(message.features.buckets) & ((1 << FOLDED_BITS) - 1)).astype(np.int32)
+    return csr_matrix((np.ones(len(columns)), columns, [0, len(columns)]), shape=(1, 1 << FOLDED_BITS))

@@ -1,1 +1,0 @@
-"""What a filter has learned: a journal and its counts, changed together; how lessons come, and how they go."""

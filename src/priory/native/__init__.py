@@ -1,0 +1,1 @@
+"""Compiled tables and kernels that more than one layer uses."""

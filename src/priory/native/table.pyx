@@ -1,0 +1,328 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The filter's table of counts, compiled: add messages, subtract them, and read the terms of a message.
+
+The table has one row per bucket, so a feature costs one cache miss instead of one per label. A row holds the counts of
+the labels, then the corrections, all as whole numbers. A message is a sorted array of bucket numbers. Arrays are passed
+by the buffer protocol, usually as `array.array`: importing numpy takes longer than everything else a single message
+needs. The loops run without the GIL. Nothing here depends on mail.
+"""
+
+from cpython.array cimport array, clone, resize
+from libc.math cimport INFINITY, log
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from priory.native.buckets cimport AHEAD, fetch, fit_groups
+
+cdef enum:
+    LEAST_LOGS = 1 << 12  # length of the shortest table of logarithms; it grows with the messages read
+    MOST_LOGS = 1 << 18  # and of the longest: 2 MB, computed in two milliseconds
+
+cdef double NO_LESS = 1e-9  # smallest divisor of a term
+cdef array DOUBLES = array("d")
+
+
+cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buckets, Py_ssize_t column) except -1:
+    """Raise IndexError if a bucket or the column lies outside the table; the loops below do not check again."""
+    cdef Py_ssize_t i
+    cdef uint32_t largest = 0
+    for i in range(buckets.shape[0]):
+        largest |= buckets[i]  # an upper bound, found in a quarter of the time
+    if largest >= rows:
+        largest = 0
+        for i in range(buckets.shape[0]):
+            largest = max(largest, buckets[i])
+    if buckets.shape[0] and largest >= rows or not 0 <= column < columns:
+        raise IndexError(f"bucket {largest} or column {column} is not in a table of {rows} × {columns}")
+    return 0
+
+
+cdef int fit_contrast(Py_ssize_t columns, Py_ssize_t labels, Py_ssize_t contrast) except -1:
+    """Raise IndexError unless rows of this many columns hold the corrections of a contrast."""
+    if labels < 2 or contrast < 0 or labels + contrast >= columns:
+        raise IndexError(f"contrast {contrast} of {labels} labels is not in rows of {columns}")
+    return 0
+
+
+def add(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, int label, const int8_t[:] corrections=None):
+    """Increment the count of each bucket under the label, and add the corrections to the row's last columns."""
+    fit_table(rows.shape[0], rows.shape[1], buckets, label)
+    with nogil:
+        count(rows, buckets, label)
+    if corrections is not None:
+        correct(rows, buckets, corrections, 1)
+
+
+cdef void count(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, Py_ssize_t label) noexcept nogil:
+    """Increment the count of each bucket under the label."""
+    cdef Py_ssize_t i, n = buckets.shape[0]
+    for i in range(n):
+        if i + AHEAD < n:
+            fetch(&rows[buckets[i + AHEAD], 0])
+        rows[buckets[i], label] += 1
+
+
+def subtract(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, int label, const int8_t[:] corrections=None):
+    """Reverse one `add`; if a bucket was never counted, change nothing and raise ValueError."""
+    cdef Py_ssize_t i, n = buckets.shape[0], taken = 0, missing = 0
+    fit_table(rows.shape[0], rows.shape[1], buckets, label)
+    with nogil:
+        while taken < n and rows[buckets[taken], label] > 0:
+            rows[buckets[taken], label] -= 1
+            taken += 1
+        if taken < n:
+            for i in range(taken):
+                rows[buckets[i], label] += 1
+            for i in range(n):
+                missing += rows[buckets[i], label] == 0
+    if taken < n:
+        raise ValueError(f"{max(missing, 1)} of {n} features were never counted")
+    if corrections is not None:
+        correct(rows, buckets, corrections, -1)
+
+
+cdef int correct(uint32_t[:, ::1] rows, const uint32_t[::1] buckets, const int8_t[:] corrections, int sign) except -1:
+    """Add the corrections, times a sign, to the last columns of the rows; most corrections are 0."""
+    cdef Py_ssize_t i, contrast, column = rows.shape[1] - corrections.shape[0]
+    cdef uint32_t by
+    if column < 0:
+        raise IndexError(f"{corrections.shape[0]} corrections are not in a table of {rows.shape[0]} × {rows.shape[1]}")
+    with nogil:
+        for contrast in range(corrections.shape[0]):
+            by = <uint32_t> (sign * corrections[contrast])
+            if by:
+                for i in range(buckets.shape[0]):
+                    rows[buckets[i], column + contrast] += by
+    return 0
+
+
+def total(const double[::1] values):
+    """Return the pairwise sum of numbers: rounding errors grow with the logarithm of how many there are."""
+    return sum_by_halves(&values[0], values.shape[0]) if values.shape[0] else 0.0
+
+
+cdef double sum_by_halves(const double* values, Py_ssize_t n) noexcept nogil:
+    """Add up to 128 numbers in eight parallel sums, more as two halves: bit for bit the result of numpy's sum."""
+    cdef double sums[8]
+    cdef double found = 0
+    cdef Py_ssize_t i, k, half
+    if n > 128:
+        half = n // 2
+        half -= half % 8
+        return sum_by_halves(values, half) + sum_by_halves(values + half, n - half)
+    i = 0
+    if n >= 8:
+        for k in range(8):
+            sums[k] = values[k]
+        i = 8
+        while i + 8 <= n:
+            for k in range(8):
+                sums[k] += values[i + k]
+            i += 8
+        found = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+    while i < n:
+        found += values[i]
+        i += 1
+    return found
+
+
+cpdef Py_ssize_t score_bin(double score, double limit, double width, Py_ssize_t bins) noexcept nogil:
+    """Return the bin of a score among equal bins from -limit to limit; scores beyond fall into the outermost."""
+    return <Py_ssize_t> max(0.0, min((score + limit) / width, <double> (bins - 1)))
+
+
+cpdef bint are_comparable(const int64_t[::1] totals, int64_t without=0) noexcept nogil:
+    """Tell whether the two most frequent labels have enough messages for scores to be compared.
+
+    The second label needs at least a tenth of the first's messages, not counting `without` of them. Otherwise, learning
+    a folder of ham and then a first few spam messages would record how badly a handful of spam predicts. Further labels
+    may be rare or not learned yet.
+    """
+    cdef Py_ssize_t i
+    cdef int64_t most = 0, second = 0
+    for i in range(totals.shape[0]):
+        second = max(second, min(most, totals[i]))
+        most = max(most, totals[i])
+    return second > without and 10 * (second - without) >= most
+
+
+cdef int64_t least_known = 10
+LEAST_KNOWN = least_known  # messages that make a label known, where there are more than two labels
+
+
+cpdef bint is_known(const int64_t[::1] totals, Py_ssize_t label) noexcept nogil:
+    """Tell whether enough messages of a label were learned to score it; with two labels this is always true.
+
+    Of more labels some may be rare or new, and must not keep the others from being scored.
+    """
+    return totals.shape[0] <= 2 or totals[label] >= least_known
+
+
+cdef int64_t n_counted(const int64_t[::1] totals) noexcept nogil:
+    """Return the number of messages of all labels."""
+    cdef Py_ssize_t i
+    cdef int64_t n = 0
+    for i in range(totals.shape[0]):
+        n += totals[i]
+    return n
+
+
+cdef class Scorer:
+    """The parameters of `PresenceBayes` in compiled form: a weight and a damping for each group of features, β and η.
+
+    Threads may share an instance. No array is changed once it is published: a longer table of logarithms is a new
+    array, and a loop without the GIL keeps a reference to the array that it started with.
+    """
+
+    cdef Py_ssize_t groups
+    cdef array weights, damping
+    cdef array logs  # log(count + β) of the counts 0, 1, 2 …: a lookup is faster than a logarithm
+    cdef int64_t n_read
+    cdef double smoothing, rate
+
+    def __cinit__(self, weights, damping, double smoothing, double rate):
+        self.weights, self.damping = array("d", weights), array("d", damping)
+        self.groups = len(self.weights)
+        if len(self.damping) != self.groups:
+            raise IndexError(f"{self.groups} groups have {len(self.damping)} dampings")
+        self.smoothing, self.rate = smoothing, rate
+        self.logs, self.n_read = clone(DOUBLES, 0, False), 0
+
+    def __reduce__(self):
+        return Scorer, (self.weights, self.damping, self.smoothing, self.rate)
+
+    cdef array know(self, int64_t n_messages, Py_ssize_t to_read):
+        """Return a table of log(count + β) for reading this many messages; no count exceeds the number of messages.
+
+        The table grows with the number of messages read, so a process that reads one message computes few logarithms.
+        """
+        cdef int64_t wanted = LEAST_LOGS, known = len(self.logs), count
+        cdef array logs
+        self.n_read += to_read
+        while wanted <= n_messages and wanted < MOST_LOGS and wanted < LEAST_LOGS * self.n_read:
+            wanted *= 2
+        if wanted > known:
+            logs = clone(DOUBLES, wanted, False)
+            memcpy(logs.data.as_doubles, self.logs.data.as_doubles, known * sizeof(double))
+            for count in range(known, wanted):
+                logs.data.as_doubles[count] = log(<uint64_t> count + self.smoothing)
+            self.logs = logs
+        return self.logs
+
+    def terms(self, const uint32_t[:, ::1] rows, const int64_t[::1] totals, const uint32_t[::1] buckets,
+              const int64_t[::1] offsets, Py_ssize_t label, double slope=1):
+        """Return slope · w / (m + d) · (log((c + β) / (r + β)) + shift + η · correction) for each bucket.
+
+        c counts the label, r all other labels together, and the shift is log((n_r + 2β) / (n_c + 2β)). The term of a
+        bucket that was never counted is 0. Group i has the m buckets `buckets[offsets[i]:offsets[i + 1]]`, the weight w
+        and the damping d. With two labels there is one contrast, about the second; with more, each label has its own.
+        """
+        cdef Py_ssize_t labels = totals.shape[0], n = buckets.shape[0], contrast = label if labels > 2 else 0
+        cdef array found = clone(DOUBLES, n, False)
+        fit_table(rows.shape[0], min(labels, rows.shape[1]), buckets, label)
+        fit_groups(offsets, self.groups, n)
+        fit_contrast(rows.shape[1], labels, contrast)
+        cdef int64_t n_messages = n_counted(totals)
+        cdef array logs = self.know(n_messages, 1)
+        cdef uint64_t known = len(logs)
+        with nogil:
+            self.fill(rows, totals, n_messages, logs.data.as_doubles, known, buckets, offsets, label, contrast, slope,
+                      found.data.as_doubles)
+        return found
+
+    cdef void fill(self, const uint32_t[:, ::1] rows, const int64_t[::1] totals, int64_t n_messages,
+                   const double* logs, uint64_t known, const uint32_t[::1] buckets, const int64_t[::1] offsets,
+                   Py_ssize_t label, Py_ssize_t contrast, double slope, double* out) noexcept nogil:
+        """Write the terms that `terms` returns."""
+        cdef Py_ssize_t n = buckets.shape[0], labels = totals.shape[0], group, i, k, correction = labels + contrast
+        cdef uint64_t own, rest
+        cdef double scale, smoothing = self.smoothing
+        cdef double rate = -self.rate if labels == 2 and label == 0 else self.rate
+        cdef double shift = log(n_messages - totals[label] + 2 * smoothing) - log(totals[label] + 2 * smoothing)
+        cdef const double* weights = self.weights.data.as_doubles
+        cdef const double* damping = self.damping.data.as_doubles
+        cdef const uint32_t* row
+        for group in range(self.groups):
+            scale = weights[group] / max(<double> (offsets[group + 1] - offsets[group]) + damping[group], NO_LESS)
+            for i in range(offsets[group], offsets[group + 1]):
+                if i + AHEAD < n:
+                    fetch(&rows[buckets[i + AHEAD], 0])
+                row = &rows[buckets[i], 0]
+                own = row[label]
+                rest = <uint64_t> row[0] + row[1]
+                for k in range(2, labels):
+                    rest += row[k]
+                if rest == 0:
+                    out[i] = 0
+                    continue
+                rest -= own
+                out[i] = slope * (scale * (
+                    (logs[own] if own < known else log(own + smoothing))
+                    - (logs[rest] if rest < known else log(rest + smoothing))
+                    + shift
+                    + rate * <int32_t> row[correction]
+                ))
+
+    def learn(self, uint32_t[:, ::1] rows, int64_t[::1] totals, int64_t[:, :, ::1] held_out, list messages,
+              const int64_t[::1] labels, const uint8_t[::1] in_turn, Py_ssize_t start, Py_ssize_t late,
+              const double[::1] lines, double certain, double limit, double width, double[::1] scores):
+        """Count messages, (buckets, offsets), in order from `start` on; return the first that was not counted.
+
+        A message in turn is scored just before it is counted, if the totals are comparable and its label is known. Its
+        score in each contrast is the sum of the `terms`; it is written to `scores`, and its bin as a single-precision
+        float is counted in `held_out`. The score about an unknown label is minus infinity and is not counted. Learning
+        stops at the first message that would be scored but is not before `late`, and after scoring a message whose
+        label gets log-odds below `certain` from the line of some contrast, given by slope and intercept.
+        """
+        cdef Py_ssize_t n_labels = totals.shape[0], n = len(messages), contrasts = held_out.shape[0], contrast, i, at
+        cdef Py_ssize_t size, label, about, bins = held_out.shape[1]
+        cdef const uint32_t[::1] buckets
+        cdef const int64_t[::1] offsets
+        cdef array terms = clone(DOUBLES, 0, False)
+        cdef double log_odds
+        cdef int64_t n_messages = n_counted(totals)
+        cdef array logs = self.know(n_messages, n - start)
+        cdef uint64_t known = len(logs)
+        cdef bint is_certain, is_scored
+        fit_contrast(rows.shape[1], n_labels, contrasts - 1)
+        if not (0 <= start and n == labels.shape[0] == in_turn.shape[0]) or scores.shape[0] != n * contrasts:
+            raise IndexError(f"{n} messages, from {start} on, have {labels.shape[0]} labels, {scores.shape[0]} scores and "
+                             "so on")
+        if contrasts != (1 if n_labels == 2 else n_labels) or lines.shape[0] != 2 * contrasts:
+            raise IndexError(f"{n_labels} labels have {contrasts} contrasts and {lines.shape[0]} numbers of lines")
+        if held_out.shape[2] != 2 or bins < 1:
+            raise IndexError(f"scores are counted in {bins} × {held_out.shape[2]} bins")
+        for i in range(start, n):
+            buckets, offsets = messages[i]
+            label, size = labels[i], buckets.shape[0]
+            fit_table(rows.shape[0], n_labels, buckets, label)
+            fit_groups(offsets, self.groups, size)
+            is_scored = in_turn[i] and is_known(totals, label) and are_comparable(totals)
+            if is_scored and i >= late:
+                return i
+            if size > len(terms):
+                resize(terms, 2 * size)
+            with nogil:
+                is_certain = True
+                for contrast in range(contrasts if is_scored else 0):
+                    about, at = 1 if n_labels == 2 else contrast, i * contrasts + contrast
+                    if not is_known(totals, about):
+                        scores[at] = -INFINITY
+                        continue
+                    self.fill(rows, totals, n_messages, logs.data.as_doubles, known, buckets, offsets, about, contrast,
+                              1, terms.data.as_doubles)
+                    scores[at] = sum_by_halves(terms.data.as_doubles, size)
+                    log_odds = lines[2 * contrast] * scores[at] + lines[2 * contrast + 1]
+                    if (log_odds if about == label else -log_odds) < certain:
+                        is_certain = False
+                if is_certain:
+                    for contrast in range(contrasts if is_scored else 0):
+                        about, at = 1 if n_labels == 2 else contrast, i * contrasts + contrast
+                        if scores[at] > -INFINITY:
+                            held_out[contrast, score_bin(<float> scores[at], limit, width, bins), about == label] += 1
+                    totals[label] += 1
+                    n_messages += 1
+                    count(rows, buckets, label)
+            if not is_certain:
+                return i
+        return n

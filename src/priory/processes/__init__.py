@@ -1,0 +1,1 @@
+"""Processes: forks, worker processes with pipes, and the log."""

@@ -1,0 +1,194 @@
+"""The answers of the API that several routes share: verdicts, lessons, estimates.
+
+Every answer is a typed dictionary. The routes return values of these types, which mypy checks, and the OpenAPI document
+is derived from the same types; so an answer is what its documentation says. A dictionary that the library has made
+passes through `answer_of`, which compares its keys. Values are not copied or converted: answers are long, and the
+library's numbers go out digit by digit.
+"""
+
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    NotRequired,  # pydantic needs this one before Python 3.12
+    TypeVar,
+    cast,
+)
+
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from priory.lab.measures.interval import Interval
+
+DIGEST: Final = "2f9c1e0d5b7a48e6a1c3f5079b2d4e68f00c1a2b3d4e5f60718293a4b5c6d7e8"
+PLACE: Final = "1793525400.25:864"
+#: Decorates a type of answers that has no other keys than those documented.
+closed: Final = with_config(ConfigDict(extra="forbid"))
+AnswerType = TypeVar("AnswerType")
+
+
+def answer_of(type_: type[AnswerType], values: Mapping[str, Any]) -> AnswerType:
+    """Return a dictionary of the library as an answer; raise TypeError if it has other keys than the type."""
+    required, optional = (getattr(type_, f"__{kind}_keys__") for kind in ("required", "optional"))
+    if not required <= values.keys() <= required | optional:
+        wrong = sorted(required - values.keys() | values.keys() - (required | optional))
+        raise TypeError(f"{type_.__name__}: missing or undocumented: {', '.join(wrong)}")
+    return cast(AnswerType, values)
+
+
+@closed
+class EstimateAnswer(TypedDict):
+    """A figure and its 95 % interval; null where there is not enough data."""
+
+    estimate: Annotated[float | None, Field(examples=[0.0125])]
+    low: Annotated[float | None, Field(examples=[0.0083])]
+    high: Annotated[float | None, Field(examples=[0.0181])]
+
+
+def estimate_answer(interval: "Interval") -> EstimateAnswer:
+    """Return a figure of the lab as an answer."""
+    return answer_of(EstimateAnswer, interval.as_dict())
+
+
+@closed
+class KindAnswer(TypedDict):
+    """The sum over all features of one kind."""
+
+    features: Annotated[int, Field(description="Number of features.", examples=[34])]
+    sum: Annotated[float, Field(examples=[1.209])]
+
+
+@closed
+class EvidenceAnswer(TypedDict):
+    """A feature of the message, what it adds to the log-odds, and where: section, first byte, byte after the last."""
+
+    feature: Annotated[str, Field(examples=["word:lottery"])]
+    term: Annotated[float, Field(examples=[0.111])]
+    places: Annotated[list[tuple[str, int, int]], Field(examples=[[["text", 51, 58]]])]
+
+
+@closed
+class VerdictAnswer(TypedDict):
+    """The verdict on a message. `prior` + all `evidence` + `other_evidence` = `log_odds`."""
+
+    label: Annotated[str, Field(description="The verdict: a label, or unsure.", examples=["spam"])]
+    about: Annotated[
+        str, Field(description="The label that probability, log-odds and evidence are about.", examples=["spam"])
+    ]
+    probability: Annotated[float, Field(ge=0, le=1, examples=[0.9977])]
+    probabilities: Annotated[dict[str, float], Field(examples=[{"ham": 0.0023, "spam": 0.9977}])]
+    log_odds: Annotated[float, Field(examples=[6.057])]
+    prior: Annotated[float, Field(examples=[-0.711])]
+    user: NotRequired[
+        Annotated[str, Field(description="The user whose mail it is, if the request names one.", examples=["ann"])]
+    ]
+    you: NotRequired[
+        Annotated[float, Field(description="Part of the log-odds from this user's own lessons.", examples=[2.1])]
+    ]
+    everyone: NotRequired[Annotated[float, Field(description="The rest of the log-odds.", examples=[3.957])]]
+    kinds: Annotated[dict[str, KindAnswer], Field(examples=[{"word": {"features": 34, "sum": 1.209}}])]
+    evidence: Annotated[list[EvidenceAnswer], Field(description="The weightiest evidence first.")]
+    other_evidence: Annotated[float, Field(description="Sum of the evidence that is not listed.", examples=[5.911])]
+    thresholds: Annotated[
+        dict[str, float],
+        Field(
+            description="The probability from which each verdict is given.",
+            examples=[{"unsure": 0.4, "spam": 0.96}],
+        ),
+    ]
+    expected_costs: Annotated[
+        dict[str, float],
+        Field(
+            description="The expected cost of each verdict; the lowest wins.",
+            examples=[{"ham": 9.98, "spam": 0.23, "unsure": 4.0}],
+        ),
+    ]
+    digest: Annotated[str, Field(description="Identifies the message, for example to forget it.", examples=[DIGEST])]
+    reason: Annotated[str, Field(description="Why the filter cannot judge the message, or empty.", examples=[""])]
+
+
+@closed
+class UploadVerdictAnswer(VerdictAnswer):
+    """The verdict on a message of an upload. Less evidence is listed; the rest is in `other_evidence`."""
+
+    source: Annotated[str, Field(description="The file, and the number in an mbox.", examples=["inbox.mbox:3"])]
+    subject: Annotated[str, Field(examples=["You won"])]
+    sender: Annotated[str, Field(description="The sender's domain.", examples=["lottery.example"])]
+
+
+@closed
+class PassedOverAnswer(TypedDict):
+    """A file, or a part of one, that is not an acceptable message."""
+
+    source: Annotated[str, Field(examples=["bill.pdf"])]
+    reason: Annotated[str, Field(examples=["This is a PDF, not mail."])]
+
+
+@closed
+class UploadAnswer(TypedDict):
+    """What every answer to an upload says besides its messages."""
+
+    passed_over: list[PassedOverAnswer]
+    stopped: Annotated[
+        str | None, Field(description="Why the remaining messages were not processed, or null.", examples=[None])
+    ]
+
+
+@closed
+class UploadVerdictsAnswer(UploadAnswer):
+    """The verdicts on the messages of an upload."""
+
+    messages: list[UploadVerdictAnswer]
+
+
+@closed
+class SpanAnswer(TypedDict):
+    """A part of the message, its shade from -6 (against) to 6 (for), and what it adds to the log-odds."""
+
+    text: Annotated[str, Field(examples=["lottery"])]
+    shade: Annotated[int, Field(ge=-6, le=6, examples=[5])]
+    sum: Annotated[float, Field(examples=[0.173])]
+
+
+@closed
+class SectionAnswer(TypedDict):
+    """A section of the message, such as text or headers."""
+
+    name: Annotated[str, Field(examples=["text"])]
+    sum: Annotated[float, Field(examples=[5.969])]
+    spans: list[SpanAnswer]
+
+
+@closed
+class ExplanationAnswer(VerdictAnswer):
+    """The verdict with all evidence, and the message in coloured spans. `prior` + all sections = `log_odds`."""
+
+    sections: list[SectionAnswer]
+
+
+@closed
+class LessonAnswer(TypedDict):
+    """A lesson in the journal."""
+
+    time: Annotated[
+        str, Field(description="When it was learned (ISO 8601).", examples=["2026-11-01T09:30:00.250+00:00"])
+    ]
+    label: Annotated[str, Field(examples=["spam"])]
+    user: Annotated[str, Field(description="The user who taught it; empty if none was named.", examples=["ann"])]
+    automatic: Annotated[bool, Field(description="Whether the filter learned it by itself.", examples=[False])]
+    source: Annotated[str, Field(description="Where the message was.", examples=["/home/ann/Maildir/.Junk/cur/1.eml"])]
+    sender: Annotated[str, Field(description="The sender's domain.", examples=["lottery.example"])]
+    digest: Annotated[str, Field(examples=[DIGEST])]
+    certainty: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="The probability of the label just before it was learned; null if it was not scored.",
+            examples=[0.9713],
+        ),
+    ]
+    place: Annotated[str, Field(description="Use it as `after` to continue after this lesson.", examples=[PLACE])]

@@ -1,0 +1,191 @@
+"""The routes that ask and change nothing: check, explain, stats and models."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, Final, NamedTuple
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from priory.features import VERSION
+from priory.filter.filter import Filter
+from priory.filter.prepare import prepare_parsed
+from priory.filter.verdict import MOST_EVIDENCE, Verdict
+from priory.message import Message, parse
+from priory.server.http.answers import (
+    ExplanationAnswer,
+    UploadVerdictAnswer,
+    UploadVerdictsAnswer,
+    VerdictAnswer,
+    answer_of,
+    closed,
+)
+from priory.server.http.auth import needs
+from priory.server.http.body import MESSAGE_ERRORS, document_message, message_body
+from priory.server.http.filters import Filters
+from priory.server.http.parameters import ForUser
+from priory.server.http.responses import document_answer, document_problems, json_bytes, json_response
+from priory.server.http.state import Daemon
+from priory.server.http.streaming import stream_answers
+from priory.server.http.uploads import Group, Upload, document_message_or_upload, message_or_upload_body
+from priory.server.metrics.names import CHECK_TIMES, HTTP
+
+MOST_UPLOAD_EVIDENCE: Final = 3  #: listed for each message of an upload
+_MOST_SUBJECT_LENGTH: Final = 200
+
+
+@closed
+class CalibrationAnswer(TypedDict):
+    """The calibration of scores: log-odds = `slope` · score + `intercept`."""
+
+    slope: float
+    intercept: float
+
+
+@closed
+class StatsAnswer(TypedDict):
+    """The number of lessons, the use of the table of counts, and the calibration."""
+
+    lessons: Annotated[dict[str, int], Field(examples=[{"ham": 1004, "spam": 996}])]
+    automatic: Annotated[dict[str, int], Field(description="Lessons that the filter learned by itself.")]
+    changes: Annotated[int, Field(description="The number of the latest change in the journal.")]
+    buckets_used: int
+    buckets: int
+    scored: Annotated[dict[str, int], Field(description="Lessons that were scored before they were learned.")]
+    calibration: dict[str, CalibrationAnswer]
+    thresholds: Annotated[dict[str, float], Field(description="The probability from which each verdict is given.")]
+    journal_bytes: int
+
+
+@closed
+class ModelAnswer(TypedDict):
+    """A model and the features it uses."""
+
+    name: Annotated[str, Field(examples=["filter"])]
+    labels: list[str]
+    features_version: int
+    buckets: int
+    kinds: Annotated[dict[str, float], Field(description="The kinds of features in use, each with its weight.")]
+    patterns: Annotated[int, Field(description="The number of your own patterns.")]
+    smoothing: float
+    autolearn: bool
+
+
+@closed
+class ModelsAnswer(TypedDict):
+    """The models in use."""
+
+    models: list[ModelAnswer]
+
+
+def check_routes(daemon: Daemon, filters: Filters) -> APIRouter:
+    """Return the routes to check and explain messages."""
+    router = APIRouter(tags=["ask"], dependencies=[needs("check")])
+    message, tally = message_body(daemon.serving), daemon.tally
+    message_or_upload = message_or_upload_body(daemon.serving)
+
+    async def check_counted(function: Callable[[Filter], list[_CheckResult]]) -> list[bytes]:
+        begun = time.perf_counter()
+        checked = await filters.check(function)
+        seconds = time.perf_counter() - begun
+        for label, n_bytes, _ in checked:
+            tally.add(("checked", HTTP, label))
+            tally.add(("bytes", HTTP), n_bytes)
+            tally.time(CHECK_TIMES[HTTP], seconds / len(checked))
+        return [result.json for result in checked]
+
+    @router.post(
+        "/check",
+        responses=document_answer(VerdictAnswer, UploadVerdictsAnswer) | document_problems(*MESSAGE_ERRORS),
+        openapi_extra=document_message_or_upload(),
+    )
+    async def check(mail: Annotated[bytes | Upload, message_or_upload], user: ForUser = "") -> Response:
+        """Return the verdict on a message, its probability, and the weightiest evidence, as `priory check --json`.
+
+        For an upload, return the verdict on each of its messages.
+        """
+        if isinstance(mail, Upload):
+            return await stream_answers(mail, lambda groups: check_counted(partial(_check_group, groups, user)))
+        (content,) = await check_counted(lambda filter_: [_check(filter_, mail, user)])
+        return json_response(content)
+
+    @router.post(
+        "/explain",
+        responses=document_answer(ExplanationAnswer) | document_problems(*MESSAGE_ERRORS),
+        openapi_extra=document_message(),
+    )
+    async def explain(raw: Annotated[bytes, message], user: ForUser = "") -> Response:
+        """Return the verdict with all evidence, and the message in spans coloured by what they add to the log-odds."""
+        return json_response(await filters.check(partial(_explain, raw, user)))
+
+    return router
+
+
+def model_routes(_daemon: Daemon, filters: Filters) -> APIRouter:
+    """Return the routes that describe the filter."""
+    router = APIRouter(tags=["about"], dependencies=[needs("check")])
+
+    @router.get("/stats", responses=document_answer(StatsAnswer) | document_problems(503))
+    async def stats() -> Response:
+        """Return the number of lessons and the calibration of scores, as `priory stats --json`."""
+
+        def answer(filter_: Filter) -> bytes:
+            return json_bytes(answer_of(StatsAnswer, filter_.stats().as_dict()))
+
+        return json_response(await filters.search(answer))
+
+    @router.get("/models", responses=document_answer(ModelsAnswer) | document_problems(503))
+    async def models() -> Response:
+        """Return the models in use and their features."""
+        return json_response(await filters.check(lambda filter_: json_bytes(ModelsAnswer(models=[_model(filter_)]))))
+
+    return router
+
+
+class _CheckResult(NamedTuple):
+    label: str
+    n_bytes: int
+    json: bytes
+
+
+def _check(filter_: Filter, raw: bytes, user: str) -> _CheckResult:
+    verdict = filter_.check(raw, user)
+    answer = answer_of(VerdictAnswer, verdict.as_dict(MOST_EVIDENCE))
+    return _CheckResult(verdict.label, len(raw), json_bytes(answer))
+
+
+def _check_group(groups: Iterator[Group], user: str, filter_: Filter) -> list[_CheckResult]:
+    """Check the next group; reading it from disk happens here, in the filter's thread, too."""
+    group = next(groups, [])
+    messages = [parse(raw) for _, raw in group]
+    verdicts = filter_.check_many([prepare_parsed(message, filter_.spec) for message in messages], user)
+    return [
+        _CheckResult(verdict.label, len(raw), json_bytes(_upload_answer(source, message, verdict)))
+        for (source, raw), message, verdict in zip(group, messages, verdicts, strict=True)
+    ]
+
+
+def _upload_answer(source: str, message: Message, verdict: Verdict) -> UploadVerdictAnswer:
+    subject = message.header("subject")[:_MOST_SUBJECT_LENGTH]
+    identity = {"source": source, "subject": subject, "sender": message.sender_domain}
+    return answer_of(UploadVerdictAnswer, identity | verdict.as_dict(MOST_UPLOAD_EVIDENCE))
+
+
+def _explain(raw: bytes, user: str, filter_: Filter) -> bytes:
+    return json_bytes(answer_of(ExplanationAnswer, filter_.explain(raw, user).as_dict()))
+
+
+def _model(filter_: Filter) -> ModelAnswer:
+    options, spec = filter_.options, filter_.spec
+    return {
+        "name": "filter",
+        "labels": list(options.labels),
+        "features_version": VERSION,
+        "buckets": 1 << spec.bits,
+        "kinds": {kind: weight for kind, weight in options.weights.items() if kind in spec.kinds},
+        "patterns": len(spec.patterns),
+        "smoothing": options.smoothing,
+        "autolearn": options.autolearn is not None,
+    }

@@ -1,0 +1,1 @@
+"""What the daemon counts: in memory that its processes share, and over time in the history file."""

@@ -1,0 +1,314 @@
+// The view Check: sends the dropped bytes, shows the verdict on them, and teaches exactly these bytes.
+import { made, parsed, problem, say, send, tell } from "/assets/shell.js";
+
+const MAIL = { "Content-Type": "message/rfc822" };
+const MOVE_MS = 700;
+const ROWS = 200;
+
+const form = document.getElementById("check");
+const text = document.getElementById("text");
+const files = document.getElementById("files");
+const user = document.getElementById("user"); // a change clears the result, which belongs to the user before
+const several = document.getElementById("several");
+const result = document.getElementById("result");
+
+let mail = null; // the message in the result: a Blob, sent unchanged to teach and to undo
+let undo = null; // undoes the last lesson; returns the probabilities before, and a text
+let latest = 0; // number of the latest request; answers to earlier ones are ignored
+
+const whose = () => user.value.trim();
+const asUser = () => `user=${encodeURIComponent(whose())}`;
+
+/** Run an action while the result is marked busy; report its errors. */
+async function busily(act) {
+  const turn = ++latest;
+  result.setAttribute("aria-busy", "true");
+  try {
+    await act(() => turn === latest);
+  } catch (error) {
+    problem(error);
+  } finally {
+    if (turn === latest) result.removeAttribute("aria-busy");
+  }
+}
+
+/** Show the verdict on a message; `before` has the probabilities before its lesson, `back` undoes the lesson.
+ *
+ * Only the message in the result can be taught: an answer that comes too late, or not at all, changes neither. */
+async function show(isLatest, shown, before = [], back = null) {
+  const query = new URLSearchParams([["user", whose()], ...before.map((probability) => ["before", probability])]);
+  const answer = await send("POST", `/check/explained?${query}`, shown, MAIL);
+  const page = parsed(await answer.text());
+  if (!isLatest()) return null;
+  [mail, undo] = [shown, back];
+  document.getElementById("learned").replaceWith(page.getElementById("learned"));
+  result.replaceChildren(...page.body.childNodes);
+  result.querySelector("[data-undo]").hidden = undo === null;
+  if (undo === forget) result.querySelector("[data-forget]").hidden = true; // one button for one act
+  move(result.querySelector('[data-marker="before"]'), result.querySelector('[data-marker="now"]'));
+  result.focus({ preventScroll: true });
+  return result.querySelector("article").dataset;
+}
+
+/** Show another message; if it cannot be shown, show the reason instead. */
+async function showOther(isLatest, other) {
+  try {
+    return await show(isLatest, other);
+  } catch (error) {
+    if (isLatest()) showProblem(error);
+    throw error;
+  }
+}
+
+function showProblem(error) {
+  showNothing(error.detail ?? "");
+}
+
+/** Show a text instead of a message. */
+function showNothing(why) {
+  [mail, undo] = [null, null];
+  result.replaceChildren(made("p", why, "empty"));
+}
+
+/** Animate the marker from the old probability to the new one. */
+function move(was, now) {
+  if (!was || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const [from, to] = [was, now].map((marker) => parseFloat(marker.getAttribute("x")));
+  const begun = performance.now();
+  const step = (time) => {
+    const share = Math.min(Math.max((time - begun) / MOVE_MS, 0), 1);
+    now.setAttribute("x", `${from + (to - from) * (1 - (1 - share) ** 3)}%`);
+    if (share < 1 && now.isConnected) requestAnimationFrame(step);
+  };
+  step(begun);
+}
+
+/** Check one message. */
+function checkOne(blob) {
+  busily(async (isLatest) => {
+    const said = await showOther(isLatest, blob);
+    if (!said) return;
+    result.scrollIntoView({ block: "nearest" });
+    tell(`${said.label}: ${said.about} with probability ${said.probability}`);
+  });
+}
+
+/** Teach the label of the message, and show the new verdict. */
+function teach(label) {
+  busily(async (isLatest) => {
+    const taught = mail;
+    const lesson = await learned(label, taught);
+    if (lesson.outcome === "known") {
+      say(`You have already taught that it is ${label}; nothing has changed.`);
+      return;
+    }
+    if (lesson.outcome === "kept") {
+      say(`The lesson (${label}) is kept until the journal can be reached; until then nothing changes.`);
+      return;
+    }
+    const back = lesson.was === null ? forget : () => restore(lesson.was);
+    await moved(isLatest, taught, lesson.before, `Learned that it is ${label}`, back);
+  });
+}
+
+async function learned(label, taught) {
+  return (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}&${asUser()}`, taught, MAIL)).json();
+}
+
+async function restore(label) {
+  const lesson = await learned(label, mail);
+  return [lesson.before, `Relearned as ${label}`];
+}
+
+async function forget() {
+  const before = JSON.parse(result.querySelector("article").dataset.probabilities);
+  await send("POST", `/v1/forget?${asUser()}`, mail, MAIL);
+  return [before, "The lesson is forgotten"];
+}
+
+/** Undo a lesson. */
+function takeBack(act) {
+  busily(async (isLatest) => {
+    const taught = mail;
+    const [before, what] = await act();
+    await moved(isLatest, taught, before, what);
+  });
+}
+
+async function moved(isLatest, taught, before, what, back = null) {
+  const said = await show(isLatest, taught, Object.values(before), back);
+  if (!said) return;
+  const was = result.querySelector(".was").textContent;
+  say(`${what}: ${said.about} with probability ${said.probability}, before ${was}`);
+}
+
+/** Check all messages in files. */
+function checkSeveral(chosen) {
+  const body = () => {
+    const data = new FormData();
+    for (const file of chosen) data.append("mail", file, file.name);
+    return data;
+  };
+  busily(async (isLatest) => {
+    several.hidden = false;
+    several.replaceChildren(made("p", "Checking…", "quiet"));
+    result.replaceChildren(made("p", "Open a message above to see its verdict and the evidence.", "empty"));
+    const answer = await send("POST", `/v1/check?${asUser()}`, body()).catch((error) => {
+      several.hidden = true;
+      if (isLatest()) showProblem(error);
+      throw error;
+    });
+    const said = await answer.json();
+    if (isLatest()) list(said, body);
+  });
+}
+
+/** List the verdicts on several messages; each can be opened. */
+function list({ messages, passed_over: passedOver, stopped }, body) {
+  const open = (index, row) =>
+    busily(async (isLatest) => {
+      const answer = await send("POST", `/check/message?index=${index}`, body());
+      const other = await answer.blob();
+      if (!isLatest()) return;
+      several.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
+      row?.setAttribute("aria-current", "true");
+      if (await showOther(isLatest, other)) result.scrollIntoView({ block: "nearest" });
+    });
+  const counts = new Map();
+  for (const { label } of messages) counts.set(label, (counts.get(label) ?? 0) + 1);
+  const n = messages.length.toLocaleString("en");
+  const summary = `${n} message${messages.length === 1 ? "" : "s"}: ${[...counts].map(([label, k]) => `${k} ${label}`).join(", ") || "none"}.`;
+  several.replaceChildren(made("p", summary));
+  for (const { source, reason } of passedOver) several.append(made("p", `${source}: ${reason}`, "notice"));
+  if (stopped) several.append(made("p", stopped, "notice"));
+  say(summary);
+  if (messages.length === 1) open(0);
+  else if (messages.length) several.append(table(messages, open));
+  if (messages.length !== 1) several.focus();
+}
+
+function table(messages, open) {
+  const box = document.createElement("div");
+  box.className = "scroll";
+  box.tabIndex = 0;
+  box.role = "region";
+  box.ariaLabel = "Messages";
+  const rows = document.createElement("tbody");
+  const head = document.createElement("thead");
+  head.append(line("th", ["Verdict", "Probability", "Subject", "Sender", "File"]));
+  const more = made("button", "", "button small");
+  const add = () => {
+    const start = rows.childElementCount;
+    rows.append(...messages.slice(start, start + ROWS).map((message, i) => rowOf(message, start + i, open)));
+    more.textContent = `Show more (${(messages.length - rows.childElementCount).toLocaleString("en")})`;
+    more.hidden = rows.childElementCount === messages.length;
+  };
+  more.addEventListener("click", add);
+  add();
+  const whole = document.createElement("table");
+  whole.append(head, rows);
+  box.append(whole, more);
+  return box;
+}
+
+function rowOf(message, index, open) {
+  const kind = message.label === "unsure" ? "" : message.label === message.about ? "for" : "against";
+  const chip = made("span", message.label, `said ${kind}`);
+  const button = made("button", message.subject || "(no subject)", "link");
+  button.type = "button";
+  button.ariaLabel = `${button.textContent}, ${message.source}`;
+  const probability = `${message.about} ${message.probability.toFixed(4)}`;
+  const row = line("td", [chip, probability, button, message.sender, message.source]);
+  button.addEventListener("click", () => open(index, row));
+  return row;
+}
+
+function line(tag, cells) {
+  const row = document.createElement("tr");
+  for (const content of cells) {
+    const cell = document.createElement(tag);
+    cell.append(content);
+    row.append(cell);
+  }
+  return row;
+}
+
+/** Check the dropped or chosen files: one message, or several. */
+async function take(chosen) {
+  if (!chosen.length) return;
+  user.blur(); // so that a name that is still being typed counts
+  const isOne = chosen.length === 1 && (await chosen[0].slice(0, 5).text()) !== "From ";
+  if (isOne) {
+    several.hidden = true;
+    checkOne(chosen[0]);
+  } else {
+    checkSeveral(chosen);
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (text.value.trim()) {
+    take([new File([text.value], "pasted mail")]);
+  } else if (files.files.length) {
+    take([...files.files]);
+  } else {
+    say("Paste the source of a message first, or choose a file.", "wrong");
+    text.focus();
+  }
+});
+
+text.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+});
+
+files.addEventListener("change", () => {
+  text.value = "";
+  take([...files.files]);
+});
+
+user.addEventListener("change", () => {
+  history.replaceState(null, "", whose() ? `?${asUser()}` : location.pathname);
+  busily(async () => {
+    const said = `Press Check to see the verdict on a message${whose() && ` for ${whose()}`}.`;
+    several.hidden = true;
+    showNothing(said);
+    tell(said);
+  });
+});
+
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  form.classList.add("over");
+});
+addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) form.classList.remove("over");
+});
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  form.classList.remove("over");
+  const dropped = [...event.dataTransfer.files];
+  if (dropped.length) {
+    text.value = "";
+    files.files = event.dataTransfer.files; // so that the button Check checks them again
+    take(dropped);
+  } else {
+    text.value = event.dataTransfer.getData("text/plain");
+    if (text.value) form.requestSubmit();
+  }
+});
+
+function press(button) {
+  if (!button || button.disabled || button.hidden || result.ariaBusy === "true") return;
+  if ("undo" in button.dataset) takeBack(undo);
+  else if ("forget" in button.dataset) takeBack(forget);
+  else if (button.dataset.label) teach(button.dataset.label);
+}
+
+result.addEventListener("click", (event) => press(event.target.closest("button")));
+
+// Single keys work only while the result has the focus.
+result.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  press(result.querySelector(`button[data-key="${CSS.escape(event.key.toLowerCase())}"]`));
+});

@@ -1,0 +1,1 @@
+"""What mail servers and mail programs speak with a worker: SpamAssassin's protocol (spamd) and the milter protocol."""

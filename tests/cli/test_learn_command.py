@@ -1,0 +1,111 @@
+"""learn, forget, merge and rebuild: lessons are reported and kept, whatever stops the command."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+from command import PRIORY, priory
+from priory.demo import draw
+
+
+def test_learning_prints_counts_and_learning_twice_changes_nothing(inbox: Path, tmp_path: Path):
+    first = priory("learn", "ham", inbox / "taught" / "ham", home=tmp_path)
+    again = priory("learn", "ham", inbox / "taught" / "ham", "--json", home=tmp_path)
+    n = len(list((inbox / "taught" / "ham").iterdir()))
+    assert first.stdout.decode().startswith(f"learned {n} in {tmp_path}")
+    assert json.loads(again.stdout)["known"] == n
+
+
+def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
+    one, two = list((inbox / "taught" / "spam").iterdir())[:2]
+    priory("learn", "spam", one, two, home=tmp_path)
+    digest = json.loads(priory("check", two, "--json", home=tmp_path).stdout)["digest"]
+    assert priory("forget", one, digest, home=tmp_path).stdout == b"forgot 2, never learned 0\n"
+    again = priory("forget", one, home=tmp_path)
+    assert (again.stdout, again.returncode) == (b"forgot 0, never learned 1\n", 1)
+    priory("learn", "spam", "--user", "ann", one, home=tmp_path)
+    of_another = priory("forget", one, home=tmp_path).stdout.decode()
+    assert (
+        of_another
+        == "forgot 0, never learned 1\nsome of these messages were taught with --user ann: forget them that way\n"
+    )
+
+
+def test_files_that_are_not_mail_are_skipped_and_reported(inbox: Path, tmp_path: Path):
+    folder = tmp_path / "mixed"
+    shutil.copytree(inbox / "unseen", folder)
+    (folder / "notes.txt").write_text("buy milk\n")
+    learned = priory("learn", "ham", folder, home=tmp_path / "home").stdout.decode()
+    assert "skipped 1 that are not mail" in learned
+    checked = priory("check", folder, home=tmp_path / "home")
+    assert checked.stdout.count(b"\n") == 40
+    assert f"priory: skipped {folder}/notes.txt, which is not mail\n".encode() in checked.stderr
+    (empty := tmp_path / "empty.eml").touch()
+    beside = priory("check", next((folder / "spam").iterdir()), empty, folder / "notes.txt", home=tmp_path / "home")
+    assert beside.stdout.count(b"\n") == 2  # a file that is named is mail, whatever it looks like, unless it is empty
+    assert f"priory: skipped {empty}, which is not mail\n".encode() in beside.stderr
+    nothing = priory("learn", "ham", empty, home=tmp_path / "home")
+    assert (nothing.returncode, nothing.stderr) == (1, f"priory: no messages in {empty}\n".encode())
+
+
+def test_lessons_before_a_broken_archive_are_kept_and_reported(inbox: Path, tmp_path: Path):
+    archive = tmp_path / "mail.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(inbox / "taught", "mail")
+    archive.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
+    result = priory("learn", "ham", archive, home=tmp_path / "home")
+    assert result.returncode == 1
+    assert b"mail.tar" in result.stderr
+    learned = int(re.match(r"learned (\d+) ", result.stdout.decode())[1])
+    assert learned > 0
+    assert json.loads(priory("stats", "--json", home=tmp_path / "home").stdout)["lessons"]["ham"] == learned
+
+
+def test_merging_changes_nothing_but_the_home(home: Path, tmp_path: Path):
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    refused = priory("merge", empty, home=tmp_path / "a")
+    assert refused.stderr.decode() == f"priory: {empty} is not a Priory journal: it is empty.\n"
+    assert empty.read_bytes() == b""
+    before = (home / "journal.sqlite").read_bytes()
+    priory("merge", home, home=tmp_path / "b")
+    assert (home / "journal.sqlite").read_bytes() == before
+
+
+def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
+    figures = json.loads(priory("stats", "--json", home=home).stdout)
+    assert sum(figures["lessons"].values()) == 200
+    assert b"rebuilt from 200 lessons" in priory("rebuild", home=home).stdout
+    assert priory("merge", home, home=tmp_path).stdout == b"added 200, relabelled 0, already known 0\n"
+    assert json.loads(priory("merge", home, "--json", home=tmp_path).stdout)["known"] == 200
+    assert json.loads(priory("stats", "--json", home=tmp_path).stdout)["lessons"] == figures["lessons"]
+    assert "thresholds" in (shown := priory("stats", home=home).stdout.decode())
+    assert "autolearning" not in shown
+    (home / "priory.toml").write_text("[autolearn]\non = true\n")
+    shown = " ".join(priory("stats", home=home).stdout.decode().split())
+    assert "autolearning waits until 200 of each label are scored" in shown
+
+
+def test_ctrl_c_keeps_lessons(tmp_path: Path):
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    for i, drawn in enumerate(draw(6000, seed=9)):
+        (folder / f"{i}.eml").write_bytes(drawn.raw)
+    home = tmp_path / "home"
+    command = [PRIORY, "learn", "ham", str(folder), "--json", "--home", str(home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        log = home / "journal.sqlite-wal"
+        while process.poll() is None and not (log.exists() and log.stat().st_size > 500_000):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate()
+    said = json.loads(out)
+    assert process.returncode == 130
+    assert said["stopped"] is True
+    assert 0 < said["learned"] < 6000
+    assert json.loads(priory("stats", "--json", home=home).stdout)["lessons"]["ham"] == said["learned"]

@@ -1,0 +1,217 @@
+"""Lessons of users: their own and shared, limited in influence, exactly reversible, and erasable."""
+
+import random
+from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from journals import SMALL, CountsOf, Journals, Open
+
+from priory.decision import Costs
+from priory.demo import Drawn
+from priory.filter import personal as influence
+from priory.filter.filter import Filter
+from priory.journal import JournalError, Lesson, Selection
+from priory.journal.notes import User
+
+PERSONAL = replace(SMALL, personal_bits=12)
+OTHER = {"ham": "spam", "spam": "ham"}
+NEWS = b"From: News <news@list.example>\nList-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d\n"
+
+
+def news(number: int) -> bytes:
+    return NEWS % (number, number)
+
+
+def teach(filter_: Filter, mail: list[Drawn], user: str = "") -> None:
+    list(filter_.learn_many(((drawn.raw, drawn.label, "") for drawn in mail), user))
+
+
+def stored(filter_: Filter, counts_of: CountsOf) -> list[bytes]:
+    return [bytes(part) for part in counts_of(filter_).parts]
+
+
+def test_users_who_disagree_have_their_way_and_a_new_one_has_what_everyone_has(
+    tmp_path: Path, mail: list[Drawn], opened: Open
+) -> None:
+    with opened(tmp_path, PERSONAL) as filter_:
+        teach(filter_, mail[:200])
+        for i in range(30):
+            filter_.learn(news(i), "spam", user="ann")
+            filter_.learn(news(i), "ham", user="bob")
+        everyone = filter_.check(news(99))
+        ann, bob, new = (filter_.check(news(99), user) for user in ("ann", "bob", "new"))
+        assert bob.log_odds < everyone.log_odds - 1 < everyone.log_odds + 1 < ann.log_odds
+        assert (new.log_odds, new.you) == (everyone.log_odds, 0.0)
+        for verdict in (ann, bob):
+            assert verdict.you + verdict.everyone == verdict.log_odds
+            assert verdict.everyone == pytest.approx(everyone.log_odds)
+            assert verdict.prior + sum(each.term for each in verdict.evidence) == pytest.approx(verdict.log_odds)
+        other = filter_.check(mail[300].raw)
+        assert filter_.check(mail[300].raw, "ann").log_odds == pytest.approx(other.log_odds, abs=0.5)
+    with opened(tmp_path, PERSONAL) as again:
+        assert again.check(news(99), "ann").log_odds == ann.log_odds
+
+
+def test_counts_are_those_of_what_is_left_in_whatever_order_it_came_and_went(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+) -> None:
+    chance = random.Random(9)
+    with opened(tmp_path, PERSONAL) as filter_:
+        teach(filter_, mail[:60])
+        for _ in range(100):
+            drawn, user = chance.choice(mail[60:90]), chance.choice(["ann", "bob", "eve"])
+            act = chance.randrange(3)
+            if act == 0:
+                filter_.forget(drawn.raw, user)
+            else:
+                filter_.learn(drawn.raw, drawn.label if act == 1 else OTHER[drawn.label], user=user)
+        counted = stored(filter_, counts_of)
+        n = {user.name: sum(user.lessons.values()) for user in filter_.users.every()}
+        assert len(counted) == 5
+        assert {user: filter_.journal.users.n_of(user) for user in n} == n
+        assert filter_.journal.users.n() == len(n) == 3
+        filter_.rebuild()
+        assert stored(filter_, counts_of) == counted
+
+
+def test_one_of_many_cannot_teach_everyone_more_than_a_bound(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+    with opened(tmp_path, PERSONAL) as filter_:
+        teach(filter_, mail[:200])
+        users = [f"user {i}" for i in range(influence.FEW)]
+        for user, (start, end) in zip(users, pairwise(range(200, 304, 5)), strict=False):
+            teach(filter_, mail[start:end], user)
+        before = [filter_.check(drawn.raw).log_odds for drawn in mail[:50]]
+        wrong = [(b"X-Copy: %d\n" % i + mail[i % 200].raw, OTHER[mail[i % 200].label], "") for i in range(400)]
+        list(filter_.learn_many(wrong, "mallory"))
+        (mallory,) = (user for user in filter_.users.every() if user.name == "mallory")
+        bound = influence.TIMES * 300 // influence.FEW
+        assert mallory.unshared == 400 - bound
+        filter_.rebuild()
+        assert [lesson.shared for lesson in filter_.journal.lessons_of("mallory")] == [i < bound for i in range(400)]
+        sum(filter_.forget_many(Selection(user="mallory")))
+        assert [filter_.check(drawn.raw).log_odds for drawn in mail[:50]] == pytest.approx(before, abs=1e-9)
+
+
+def test_with_three_labels_a_user_has_their_own_of_each(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+    costs = Costs(("ham", "spam", "news"), ((0, 10, 3), (100, 0, 50), (20, 5, 0)))
+    with opened(tmp_path, replace(PERSONAL, costs=costs)) as filter_:
+        teach(filter_, mail[:150])
+        for i in range(40):
+            filter_.learn(news(i), "news", user="ann")
+            filter_.learn(news(i), "ham", user="bob")
+        ann, bob = filter_.check(news(99), "ann"), filter_.check(news(99), "bob")
+        assert ann.probabilities["news"] > 2 * bob.probabilities["news"]
+        assert bob.probabilities["ham"] > 2 * ann.probabilities["ham"]
+        for verdict in (ann, bob):
+            assert sum(verdict.probabilities.values()) == pytest.approx(1)
+            assert verdict.prior + sum(each.term for each in verdict.evidence) == pytest.approx(verdict.log_odds)
+
+
+def test_few_who_know_each_other_have_no_bound(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+    with opened(tmp_path, PERSONAL) as filter_:
+        teach(filter_, mail[:20], "bob")
+        teach(filter_, mail[20:270], "ann")
+        assert [user.unshared for user in filter_.users.every()] == [0, 0]
+
+
+def test_lessons_beyond_the_bound_count_for_their_user_alone(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(influence, "FEW", 1)
+    monkeypatch.setattr(influence, "LEAST", 5)
+    with opened(tmp_path, PERSONAL) as filter_:
+        teach(filter_, mail[:40])
+        teach(filter_, mail[40:42], "bob")
+        monkeypatch.setattr(influence, "TIMES", 0)
+        everyone = filter_.check(news(99)).log_odds
+        list(filter_.learn_many([(news(i), "spam", "") for i in range(30)], "ann"))
+        assert filter_.users.every()[0] == User("ann", {"spam": 30}, 25)
+        assert filter_.check(news(99), "ann").you > 1
+        assert abs(filter_.check(news(99)).log_odds - everyone) < filter_.check(news(99), "ann").you
+        counted = stored(filter_, counts_of)
+        filter_.rebuild()
+        assert stored(filter_, counts_of) == counted
+
+
+def test_a_user_is_deleted_without_a_trace_and_the_counts_are_those_of_who_never_was(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+) -> None:
+    home = tmp_path / "home"
+    with opened(home, PERSONAL) as filter_:
+        teach(filter_, mail[:100])
+        teach(filter_, mail[100:130], "bob")
+        before = stored(filter_, counts_of)
+        name = "ann-who-leaves"
+        teach(filter_, mail[130:160], name)
+        for i in range(10):
+            filter_.learn(news(i), "spam", user=name)
+        filter_.forget(mail[131].raw, name)
+        lesson = next(iter(filter_.journal.lessons_of(name)))
+        filter_.confirm(lesson.digest, lesson.label, name)
+        assert left_of(filter_, home, name, lesson)
+        assert sum(filter_.users.delete(name)) == 39
+        assert stored(filter_, counts_of) == before
+        assert [user.name for user in filter_.users.every()] == ["bob"]
+        assert list(filter_.users.exported(name)) == []
+        assert filter_.journal.confirmed_changes() == set()
+        assert left_of(filter_, home, name, lesson) == []
+        filter_.rebuild()
+        assert stored(filter_, counts_of) == before
+
+
+def left_of(filter_: Filter, home: Path, name: str, lesson: Lesson) -> list[str]:
+    """Where something of a user is found: in files of the home, and in the rows of a server."""
+    wanted = [name.encode(), lesson.digest, lesson.digest[16:], lesson.features]
+    files = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
+    found = [file for file, content in files.items() if any(each in content for each in wanted)]
+    if filter_.journal.shared:
+        rows = filter_.journal._db.rows
+        tables = [table for (table,) in rows("SELECT tablename FROM pg_tables WHERE schemaname = 'priory'")]
+        for table in {*tables} - {"steps", "snapshots"}:
+            text = str(rows(f"SELECT * FROM {table}"))
+            found += [table] * any(repr(each)[2:-1] in text for each in wanted)
+    return found
+
+
+def test_the_empty_name_is_no_user_to_delete(tmp_path: Path, opened: Open) -> None:
+    with opened(tmp_path, PERSONAL) as filter_, pytest.raises(ValueError, match="a user has a name"):
+        next(filter_.users.delete(""))
+
+
+def test_two_journals_that_become_one_know_their_persons(
+    tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf
+) -> None:
+    with opened(tmp_path / "one", PERSONAL) as one, opened(tmp_path / "other", PERSONAL) as other:
+        teach(one, mail[:50], "ann")
+        teach(other, mail[40:90], "ann")
+        teach(other, mail[90:100], "bob")
+        one.merge(other.journal)
+        assert {user: one.journal.users.n_of(user) for user in ("ann", "bob")} == {"ann": 90, "bob": 10}
+        counted = stored(one, counts_of)
+        one.rebuild()
+        assert stored(one, counts_of) == counted
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], scope="session")
+def test_a_log_in_use_is_not_reported_as_wiped(tmp_path: Path, mail: list[Drawn]) -> None:
+    with Filter.open(tmp_path, PERSONAL) as filter_, Filter.open(tmp_path, PERSONAL) as reader:
+        teach(filter_, mail[:10], "ann")
+        filter_.journal._db._wait_s = 0.05
+        with reader.journal.reading():
+            reader.journal.position()
+            with pytest.raises(JournalError, match="in use"):
+                sum(filter_.users.delete("ann"))
+        assert sum(filter_.users.delete("ann")) == 0
+
+
+def test_an_unshared_lesson_is_not_rescored_for_everyone(tmp_path: Path, journals: Journals) -> None:
+    predicted = bytes(8)
+    every = [Lesson(bytes([n]) * 32, "ham", b"\0", predicted, "ann", shared=n > 1) for n in (1, 2)]
+    journal = journals.open(tmp_path)
+    with closing(journal), journal.writing():
+        journal.learn_many(every)
+        assert journal.lessons_with_prediction("ham", 10, 0, predicted) == every[1:]
+        assert journal.unscored_lessons("ham", 10, 4) == every[1:]

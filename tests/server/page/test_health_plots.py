@@ -1,0 +1,67 @@
+"""The plots of the Health view, for whatever was counted and predicted."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from priory.decision import UNSURE, Costs
+from priory.lab.measures import brier, log_loss
+from priory.lab.measures.drift import drift
+from priory.lab.predictions import Predictions
+from priory.lab.track_record import Period, TrackRecord, by_doubling, calibration_of
+from priory.server.http.routes.pages import read_activity
+from priory.server.metrics.history import HistoryRecorder
+from priory.server.metrics.names import CHECK_TIMES, add_labels, scoreboard
+from priory.server.page.layout import label_colours
+from priory.server.page.views.activity import SPANS, messages_plot, protocols_table, times_plot, verdicts
+from priory.server.page.views.track_record import trust_plots
+
+TWO, THREE = ("ham", "spam"), ("ham", "newsletter", "<b>spam</b>")
+
+
+def track_record(labels: tuple[str, ...], n: int, *, sure: bool) -> TrackRecord:
+    random = np.random.default_rng(n)
+    truth = random.integers(0, len(labels), n)
+    shares = np.eye(len(labels))[truth] if sure else random.dirichlet(np.ones(len(labels)), n)
+    seen = Predictions.of(labels, [labels[code] for code in truth], shares)
+    costs = Costs(labels, tuple(tuple(float(i != j) for j in range(len(labels))) for i in range(len(labels))), 0.2)
+    windows = drift(seen, costs)
+    return TrackRecord(
+        labels,
+        n,
+        log_loss(seen),
+        brier(seen),
+        [calibration_of(seen, code) for code in range(len(labels))],
+        [Period(each, None, 1e9, log_loss(seen.take(slice(each.begin, each.end)))) for each in windows],
+        by_doubling(seen),
+    )
+
+
+@pytest.mark.parametrize("labels", [TWO, THREE])
+@pytest.mark.parametrize("n", [25, 26, 49, 50, 99, 101, 2000])
+@pytest.mark.parametrize("sure", [True, False])
+def test_all_that_is_known_is_drawn_however_little_it_is(labels: tuple[str, ...], n: int, sure: bool):
+    made = [plot.draw() for plot in trust_plots(track_record(labels, n, sure=sure))]
+    assert len(made) == {2: 5, 3: 9}[len(labels)]
+    assert not any("nan" in each.lower() or "<b>" in each for each in made)
+
+
+@pytest.mark.parametrize("span", SPANS)
+def test_what_is_drawn_is_what_was_counted(tmp_path: Path, span: str):
+    board = scoreboard()
+    add_labels(board, [*TWO, "once"])
+    tally = board.tally(board.take())
+    for i, name in enumerate((*TWO, UNSURE, "once")):
+        tally.add(("checked", "milter", name), i + 1)
+    tally.time(CHECK_TIMES["milter"], 0.0004)
+    activity = read_activity(HistoryRecorder(tmp_path, board, 1.0), span)
+    assert verdicts(activity.all) == {"ham": 1, "spam": 2, UNSURE: 3, "once": 4}
+    plot = messages_plot(activity, label_colours(TWO))
+    assert [mark.name for mark in plot.marks] == ["ham", "spam", UNSURE, "once"]
+    (row,) = plot.table.rows
+    assert row[1:] == ["1", "2", "3", "4", "10"]
+    assert plot.x.low <= min(activity.steps) < plot.x.high
+    assert "0.38 ms" in protocols_table(activity, label_colours(TWO))
+    assert times_plot(activity).table.rows[0][1] == "1"
+    assert activity.end - activity.begin <= SPANS[span] + 2 * activity.step

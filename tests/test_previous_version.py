@@ -1,0 +1,164 @@
+"""A home that an earlier version of Priory wrote is opened and used: every file in it, and the same verdicts.
+
+`tests/data/home-0.1.0.tar.xz` was written by version 0.1.0, as it was before its modules moved: 60 invented messages
+taught by three people, one forgotten, one turned round, one confirmed, six learned automatically; a snapshot that is
+older than the last lessons; tokens, history, an outbox, the sightings of a mailbox, a sealed test set; and a dump of
+the same journal in PostgreSQL. `expected.json` holds what that version said about it.
+"""
+
+import json
+import sqlite3
+import subprocess
+import tarfile
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import real_postgres
+from priory.config import load, load_mailbox, load_reporters, load_serving
+from priory.demo import draw
+from priory.filter.filter import Filter
+from priory.imap.store import SightingStore
+from priory.journal import StoreAddress
+from priory.journal.shared.outbox import Outbox
+from priory.lab.test_set import Sealed
+from priory.server.metrics.history import History
+from priory.server.tokens import Tokens
+
+ARCHIVE = Path(__file__).parent / "data" / "home-0.1.0.tar.xz"
+MAIL = [drawn.raw for drawn in draw(90, seed=19)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path
+
+
+@pytest.fixture
+def expected(home: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((home / "expected.json").read_text())
+    return found
+
+
+def verdicts(filter_: Filter) -> list[list[Any]]:
+    """What is said about messages that were never taught, to anyone and to one user, to the last digit."""
+    found = [filter_.check(raw, user) for raw in MAIL[70:80] for user in ("", "ann")]
+    return [
+        [
+            verdict.label,
+            verdict.log_odds.hex(),
+            verdict.prior.hex(),
+            len(verdict.evidence),
+            {label: claim.log_odds.hex() for label, claim in verdict.claims.items()},
+        ]
+        for verdict in found
+    ]
+
+
+def test_verdicts_are_the_same_to_the_last_digit(home: Path, expected: dict[str, Any]) -> None:
+    with Filter.open(home, load(home / "priory.toml")) as filter_:
+        assert verdicts(filter_) == expected["checks"]
+
+
+def test_verdicts_are_the_same_without_the_snapshot(home: Path, expected: dict[str, Any]) -> None:
+    (home / "counts").unlink()
+    with Filter.open(home, load(home / "priory.toml")) as filter_:
+        filter_.rebuild()
+        assert verdicts(filter_) == expected["checks"]
+
+
+def test_lessons_users_and_figures_are_the_same(home: Path, expected: dict[str, Any]) -> None:
+    with Filter.open(home, load(home / "priory.toml")) as filter_:
+        assert [lesson.as_dict() for lesson in filter_.lessons.page(most=200).lessons] == expected["lessons"]
+        assert [list(user) for user in filter_.users.every()] == expected["users"]
+        figures = filter_.stats()._replace(journal_bytes=expected["stats"]["journal_bytes"])  # SQLite's log is empty
+        assert json.loads(json.dumps(figures.as_dict())) == expected["stats"]
+
+
+def test_learning_and_forgetting_go_on(home: Path, expected: dict[str, Any]) -> None:
+    with Filter.open(home, load(home / "priory.toml")) as filter_:
+        assert [filter_.learn(MAIL[80], label).outcome for label in ("ham", "ham", "spam")] == [
+            "learned",
+            "known",
+            "relearned",
+        ]
+        filter_.forget(MAIL[80])
+        assert verdicts(filter_) == expected["checks"]
+        filter_.rebuild()
+        assert verdicts(filter_) == expected["checks"]
+
+
+def test_a_database_of_before_gives_the_same_verdicts(
+    home: Path, expected: dict[str, Any], postgres: real_postgres.Postgres
+) -> None:
+    with postgres.database() as name:
+        url = postgres.url(name)
+        restore = [real_postgres.programs() / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", home / "journal.sql", url]
+        subprocess.run(restore, check=True, capture_output=True)
+        (home / "elsewhere").mkdir()
+        options = load(home / "priory.toml")
+        with Filter.open(home / "elsewhere", replace(options, store=StoreAddress(url, "here"))) as filter_:
+            assert verdicts(filter_) == expected["checks"]
+
+
+def test_the_configuration_means_the_same(home: Path) -> None:
+    path = home / "priory.toml"
+    options, serving, mailbox = load(path), load_serving(path), load_mailbox(path)
+    assert options.labels == ("ham", "spam", "newsletter")
+    assert options.costs.matrix == ((0, 10, 10), (150, 0, 20), (100, 10, 0))
+    assert (options.costs.unsure, options.unwanted) == (3, ("spam",))
+    assert options.limits.words == {"age": "20 years", "lessons": "5,000 lessons", "bytes": "300 MB"}
+    assert options.autolearn is not None
+    assert (options.autolearn.certainty, options.autolearn.per_day) == (0.9995, 50)
+    assert (options.spec.bits, options.personal_bits, "triple" in options.spec.kinds) == (16, 16, True)
+    assert (serving.workers, serving.max_connections, serving.timeout) == (2, 64, 20)
+    assert mailbox is not None
+    assert (mailbox.host, mailbox.move, mailbox.folders) == ("imap.mail.example", True, {"newsletter": "News"})
+    assert load_reporters(path) == {"ann@mail.example", "@home.example"}
+
+
+def test_tokens_are_known(home: Path, expected: dict[str, Any]) -> None:
+    token = Tokens(home).find(expected["token"])
+    assert token is not None
+    assert (token.scope, token.name) == ("learn", "for the test")
+
+
+def test_history_is_read(home: Path) -> None:
+    history = History(home)
+    assert min(history.steps(0, 1_750_003_200, 60)) == 1_750_000_020
+    (counted,) = history.steps(1_749_999_600, 1_750_003_200, 3600).values()
+    assert counted == {("checked", "ham"): 7, ("checked", "spam"): 5}
+
+
+def test_an_outbox_keeps_what_is_to_be_delivered(home: Path) -> None:
+    outbox = Outbox(home, "0123456789abcdef")
+    (lesson, request), last = outbox.first(10)
+    assert (outbox.n_entries(), last) == (2, 2)
+    assert (lesson.digest, lesson.label, lesson.user, lesson.time) == (b"D" * 32, "spam", "ann", 1.75e9)
+    assert (request.digest, request.label, request.identity) == (b"E" * 32, None, b"")
+
+
+def test_the_sightings_of_a_mailbox_are_read_and_written_as_before(home: Path, expected: dict[str, Any]) -> None:
+    columns = "SELECT folder, uid, hex(digest), put, due FROM entries ORDER BY uid"
+    with closing(sqlite3.connect(home / "imap.sqlite")) as before:
+        rows = before.execute(columns).fetchall()
+    assert [due for *_, due in rows] == expected["dues"]
+    store = SightingStore(home, "ann@imap.mail.example:993")
+    assert len(store.state.sightings) == len(rows)
+    assert len(store.state.due()) == len(rows) - 1
+    store.write(list(store.state.sightings.values()))
+    store.close()
+    with closing(sqlite3.connect(home / "imap.sqlite")) as after:
+        assert after.execute(columns).fetchall() == rows
+
+
+def test_a_sealed_test_set_remembers_its_look(home: Path) -> None:
+    sealed = Sealed(home / "test.seal")
+    assert sealed.line == "looked at once: this is a test error"
+    assert sealed.n_by_class == {"ham": 3, "spam": 2}
+    assert sealed.looks[0].figures == {"error": 0.25}
