@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from priory.decision import UNSURE
-from priory.html.builder import Html, element, together
-from priory.html.tables import scroll_box, table
+from priory.html.builder import Html, element, scroll_box, table, together
 from priory.lab.report.report import Report
 
 

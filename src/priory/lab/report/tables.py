@@ -3,8 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 
-from priory.html.builder import Html, element, together
-from priory.html.tables import scroll_box, table
+from priory.html.builder import Html, element, scroll_box, table, together
 from priory.lab.measures import Disagreement
 from priory.lab.report.numbers import UNKNOWN, digits, exact_percent, figure, fixed, memory, p_value, seconds
 from priory.lab.report.report import Disagreements, JudgedRun, ModelComparison, Report

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Protocol
 
-from priory.html.builder import Html, element, together
-from priory.html.tables import scroll_box, table
+from priory.html.builder import Html, element, scroll_box, table, together
 from priory.server.page.axes import Axis
 
 Point = tuple[float, float | None]  #: x and y; a line has a gap where y is None

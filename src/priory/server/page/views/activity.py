@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from priory.decision import UNSURE
-from priory.html.builder import Html
+from priory.html.builder import Html, scroll_box, table
 from priory.html.numbers import clock, milliseconds, number, size
-from priory.html.tables import scroll_box, table
 from priory.server.metrics.history import DAY_S, HOUR_S, MINUTE_S
 from priory.server.metrics.names import CHANNELS, CHECK_TIMES
 from priory.server.metrics.scoreboard import Key, timing_of

@@ -10,9 +10,8 @@ from typing import Final
 
 from priory.decision import LARGEST, UNSURE, Costs, thresholds
 from priory.filter.verdict import digits
-from priory.html.builder import Html, element, together
+from priory.html.builder import Html, element, scroll_box, together
 from priory.html.numbers import time_element
-from priory.html.tables import scroll_box
 from priory.lab.cost_trial import ChangedLesson, ChangedLessons, CostTrial, CostTrialResult
 from priory.lab.measures.costs import cost_of
 from priory.server.page.layout import Visit, document

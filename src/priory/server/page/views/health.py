@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 from priory import __version__
 from priory.filter.options import Limits
 from priory.filter.stats import Stats
-from priory.html.builder import Html, element, together
+from priory.html.builder import Html, element, scroll_box, table, together
 from priory.html.numbers import number, percent, size, time_element
-from priory.html.tables import scroll_box, table
 from priory.server.page.layout import Visit, document
 from priory.server.page.plots import Plot
 from priory.server.page.views.activity import SPANS, Activity, messages_plot, protocols_table, times_plot

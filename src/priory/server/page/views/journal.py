@@ -8,9 +8,8 @@ from urllib.parse import urlencode
 
 from priory.filter.lessons import ListedLesson
 from priory.filter.verdict import digits
-from priory.html.builder import Html, element, together
+from priory.html.builder import Html, element, scroll_box, together
 from priory.html.numbers import time_element
-from priory.html.tables import scroll_box
 from priory.journal import EVERYTHING, Selection, SelectionError, read_selection
 from priory.journal.queries import FIELDS
 from priory.server.page.layout import Visit, document
