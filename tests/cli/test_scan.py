@@ -11,7 +11,6 @@ import pytest
 from command import priory
 from priory.cli.options import CommandError
 from priory.cli.scan import scan
-from priory.corpus.folder_names import folder_of, is_junk, with_subfolders
 from priory.filter.filter import Filter
 from priory.filter.headers import label_in_headers, mark
 
@@ -166,15 +165,6 @@ def test_a_home_that_cannot_be_read_is_a_clear_error(
     assert "\n" not in str(told.value)
 
 
-def test_folders_are_known_by_the_source_of_a_message():
-    assert folder_of("-") == folder_of("-:3") == "standard input"
-    assert folder_of("hello.eml") == "."
-    assert folder_of("Maildir/new/1.M1") == "Maildir"
-    assert folder_of("mail.tar:spam/7") == "mail.tar:spam"
-    assert is_junk("/var/mail/ann/Junk E-mail")
-    assert not is_junk("/home/spam/Maildir")
-
-
 def test_files_that_are_mboxes_of_one_message_are_shown_as_their_folder(
     judged: dict[str, list[Path]], home: Path, tmp_path: Path
 ):
@@ -188,21 +178,6 @@ def test_files_that_are_mboxes_of_one_message_are_shown_as_their_folder(
         f"{tmp_path}/box/a  1: 1 spam\n  1 of 1 would go to Junk\n    … and 1 more; --most lists more\n"
         f"{tmp_path}/spam  3: 3 spam\n  nothing would change\n"
     )
-
-
-def test_folders_of_sent_and_deleted_mail_are_left_out_unless_named(tmp_path: Path):
-    for name in (".", ".Sent", ".Trash", ".Lists.spam", "Family", "Family/Junk", ".nothing"):
-        (tmp_path / name).mkdir(exist_ok=True)
-        if name != ".nothing":
-            for part in ("cur", "new", "tmp"):
-                (tmp_path / name / part).mkdir()
-    assert with_subfolders(str(tmp_path)) == [
-        str(tmp_path),
-        f"{tmp_path}/.Lists.spam",
-        f"{tmp_path}/Family",
-        f"{tmp_path}/Family/Junk",
-    ]
-    assert with_subfolders(f"{tmp_path}/.Sent") == [f"{tmp_path}/.Sent"]
 
 
 def test_the_first_mark_of_a_message_counts_and_only_in_its_own_headers():

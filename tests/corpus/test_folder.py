@@ -1,4 +1,4 @@
-"""All mail below a folder is found."""
+"""All mail below a folder is found, and folders for spam are known by their names."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from priory.corpus import CorpusError, read
+from priory.corpus.folder import folder_of, is_junk, with_subfolders
 
 
 @pytest.fixture
@@ -132,3 +133,27 @@ def test_a_pipe_named_as_a_path_is_told_to_come_through_standard_input(tmp_path)
     assert (
         str(error.value) == f"{tmp_path}/pipe is neither a file nor a folder; pipe its contents in and name - instead"
     )
+
+
+def test_folders_are_known_by_the_source_of_a_message():
+    assert folder_of("-") == folder_of("-:3") == "standard input"
+    assert folder_of("hello.eml") == "."
+    assert folder_of("Maildir/new/1.M1") == "Maildir"
+    assert folder_of("mail.tar:spam/7") == "mail.tar:spam"
+    assert is_junk("/var/mail/ann/Junk E-mail")
+    assert not is_junk("/home/spam/Maildir")
+
+
+def test_folders_of_sent_and_deleted_mail_are_left_out_unless_named(tmp_path: Path):
+    for name in (".", ".Sent", ".Trash", ".Lists.spam", "Family", "Family/Junk", ".nothing"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        if name != ".nothing":
+            for part in ("cur", "new", "tmp"):
+                (tmp_path / name / part).mkdir()
+    assert with_subfolders(str(tmp_path)) == [
+        str(tmp_path),
+        f"{tmp_path}/.Lists.spam",
+        f"{tmp_path}/Family",
+        f"{tmp_path}/Family/Junk",
+    ]
+    assert with_subfolders(f"{tmp_path}/.Sent") == [f"{tmp_path}/.Sent"]

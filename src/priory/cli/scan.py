@@ -29,7 +29,7 @@ from priory.cli.options import (
     require_home,
 )
 from priory.cli.progress import bar
-from priory.corpus.folder_names import folder_of, lies_in_junk
+from priory.corpus.folder import folder_of, lies_in_junk
 from priory.decision import UNSURE
 from priory.filter.headers import label_in_headers
 from priory.filter.spamassassin import is_unwanted, unwanted_log_odds
@@ -87,7 +87,7 @@ def scan(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory scan ~/Maildir --json | jq -r 'select(.change == "to junk") | .source'`
     """
     from priory.bulk.local import checked  # noqa: PLC0415
-    from priory.corpus.folder_names import with_subfolders  # noqa: PLC0415
+    from priory.corpus.folder import with_subfolders  # noqa: PLC0415
 
     home_folder = require_home(home)
     folders: dict[str, ScannedFolder] = {}
