@@ -32,7 +32,7 @@ def move(source: _Place, target: _Place, as_json: Json = False) -> None:
     `priory move postgresql://priory@db.example/priory /var/lib/priory`
     """
     from priory.filter.counts import counts_digest  # noqa: PLC0415
-    from priory.journal.copy import copy, verify  # noqa: PLC0415
+    from priory.journal.transfer import copy, verify  # noqa: PLC0415
 
     with command_errors(), _open_source(source) as one, _open_target(target, one) as other:
         with bar("copying", lambda: sum(one.tally().values()), quiet=as_json) as advance:

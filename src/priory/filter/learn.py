@@ -132,7 +132,7 @@ class Trainer:
 
     def merge(self, other: Journal) -> dict[str, int]:
         """Take in the lessons of another journal, none of them twice."""
-        from priory.journal.merge import merge  # noqa: PLC0415 - a quick start where nothing is merged
+        from priory.journal.transfer import merge  # noqa: PLC0415 - a quick start where nothing is merged
 
         journal = self._journal
         if other.bits != journal.bits:
