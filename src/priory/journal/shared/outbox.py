@@ -126,7 +126,7 @@ def is_waiting(home: Path) -> bool:
 def _touch(path: Path) -> None:
     """Create the file, for its owner alone.
 
-    An existing file is not opened: closing it would release the locks of another thread, see `sqlite.open_files`.
+    An existing file is not opened: closing it would release the locks of another thread, see `sqlite.database`.
     """
     if path.exists():
         return

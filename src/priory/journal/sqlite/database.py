@@ -1,11 +1,21 @@
-"""The rows of a journal in an open SQLite database."""
+"""The rows of a journal in an open SQLite database, and the files that this process has open.
 
+No other code of the process may open and close such a file, even to read. POSIX locks belong to the process, and
+closing any descriptor of a file releases all of them, SQLite's included
+(https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_). Another process
+that then closes the journal would take itself for the last user, and delete the write-ahead log that this one still
+writes.
+"""
+
+import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from _thread import allocate_lock  # `threading` is slow to load
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from priory.journal.database import (
     CHANGE_COLUMNS,
@@ -17,7 +27,6 @@ from priory.journal.database import (
 )
 from priory.journal.lesson import Change, JournalBusyError, JournalError, Lesson, Position
 from priory.journal.queries import Condition, Selection, sql_condition
-from priory.journal.sqlite import open_files
 from priory.journal.sqlite.bundles import Bundles
 
 _INSERT: Final = f"INSERT INTO lessons (change, start, size, {LESSON_COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608
@@ -25,16 +34,42 @@ _MOVED: Final = f"start, size, {CHANGE_COLUMNS}"
 _SELECT_MOVED: Final = f"SELECT ?, change, {_MOVED} FROM lessons WHERE change = ?"  # noqa: S608
 _MOVE: Final = f"INSERT INTO forgotten (change, learned, {_MOVED}) {_SELECT_MOVED}"
 
+FileId: TypeAlias = tuple[int, int]  #: device and inode: a file may have several names
+_open: Final[Counter[FileId]] = Counter()
+_open_lock: Final = allocate_lock()
+
+
+def register_open(path: Path, inspect: Callable[[Path], None]) -> FileId:
+    """Register a journal before it is opened; call `inspect`, which must leave a file there, if none has it open."""
+    with _open_lock:
+        # The lock covers the inspection too: another thread could open the journal while its descriptor is open here.
+        if not (path.exists() and _open[_id_of(path)]):
+            inspect(path)
+        file = _id_of(path)
+        _open[file] += 1
+        return file
+
+
+def register_closed(file: FileId) -> None:
+    """Remove a journal that was closed."""
+    with _open_lock:
+        _open[file] -= 1
+
+
+def _id_of(path: Path) -> FileId:
+    status = os.stat(path)  # noqa: PTH116
+    return status.st_dev, status.st_ino
+
 
 class SqliteDatabase:
     """A connection to the file of a journal."""
 
     stamp: Final = ""
 
-    def __init__(self, path: Path, file: open_files.FileId, connection: sqlite3.Connection, wait_s: float) -> None:
+    def __init__(self, path: Path, file: FileId, connection: sqlite3.Connection, wait_s: float) -> None:
         self.path = path
         self.name = str(path)
-        self._file: open_files.FileId | None = file
+        self._file: FileId | None = file
         self._db = connection
         self._wait_s = wait_s
         self._cursor = connection.cursor()  # for `version`, which every check calls
@@ -44,7 +79,7 @@ class SqliteDatabase:
         """Close the file."""
         self._db.close()
         if self._file is not None:
-            open_files.leave(self._file)
+            register_closed(self._file)
             self._file = None
 
     def now(self) -> float:

@@ -11,8 +11,7 @@ from typing import Final
 from priory.journal.files import give_to_owner, may_write
 from priory.journal.journal import Journal
 from priory.journal.lesson import PERSONAL_BITS, JournalError
-from priory.journal.sqlite import open_files
-from priory.journal.sqlite.database import SqliteDatabase, translate_errors
+from priory.journal.sqlite.database import FileId, SqliteDatabase, register_closed, register_open, translate_errors
 from priory.journal.sqlite.schema import APPLICATION_ID, FORMAT, OLDEST, bring_up_to_date, create
 
 _MAGIC: Final = b"SQLite format 3\0"
@@ -25,7 +24,7 @@ def open_file(
     path: Path, features_version: int, bits: int, wait_s: float = 10.0, personal_bits: int = PERSONAL_BITS
 ) -> Journal:
     """Open a journal, or create it if there is no file. A journal of an older Priory is upgraded."""
-    file = open_files.enter(path, _inspect_and_create)
+    file = register_open(path, _inspect_and_create)
     with translate_errors(path, wait_s), _leave_on_error(file):
         connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None)
         try:
@@ -50,7 +49,7 @@ def open_file_to_read(path: Path, features_version: int) -> Journal:
         raise JournalError(f"there is no journal {path}.")
     if not path.is_file() or not path.stat().st_size:
         raise JournalError(f"{path} is not a Priory journal: it is empty.")
-    file = open_files.enter(path, _refuse_foreign)
+    file = register_open(path, _refuse_foreign)
     # SQLite needs to write its own files beside a journal. Where it cannot, we tell it that the journal never changes.
     mode = "mode=ro" if may_write(path.parent) else "mode=ro&immutable=1"
     with translate_errors(path, 0), _leave_on_error(file):
@@ -69,11 +68,11 @@ def open_file_to_read(path: Path, features_version: int) -> Journal:
 
 
 @contextmanager
-def _leave_on_error(file: open_files.FileId) -> Iterator[None]:
+def _leave_on_error(file: FileId) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        open_files.leave(file)
+        register_closed(file)
         raise
 
 
