@@ -28,9 +28,8 @@ from priory.journal.lesson import (
     TallyKind,
     is_person,
 )
-from priory.journal.notes import AutomaticLessons, Confirmations, UserCounts
+from priory.journal.notes import AutomaticLessons, Confirmations, Tombstones, UserCounts
 from priory.journal.queries import LessonQueries, Selection
-from priory.journal.shared.tombstones import Tombstones
 
 if TYPE_CHECKING:
     from priory.journal.postgres.snapshots import SharedSnapshots

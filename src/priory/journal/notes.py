@@ -1,6 +1,7 @@
-"""Tables beside the lessons: messages reserved for people, labels confirmed by people, and lesson counts per user.
+"""Tables beside the lessons: messages reserved for people, confirmed labels, lesson counts per user, and tombstones.
 
-In a file, each table is created when it is first needed; a server has them all from the start.
+In a file, each table is created when it is first needed; a server has them all from the start. Only a server has
+tombstones.
 
 Automatic lessons, learned by the filter itself, stand among the other lessons under `AUTOMATIC`. They have the identity
 of the message (`priory.message.identity`) in place of its digest: a person's copy has other headers than the copy that
@@ -10,7 +11,10 @@ was learned. Messages that people have taught or forgotten are reserved for them
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from priory.journal.database import STORED_AUTOMATIC, Database
+from priory.journal.database import STORED_AUTOMATIC, Database, stored_user
+from priory.journal.lesson import LessonUser
+
+TOMBSTONE_RETENTION_S: Final = 30 * 24 * 3600.0  #: the longest that a machine may be cut off and deliver its lessons
 
 # The condition holds a literal, as the index does: with a parameter, SQLite would not use a partial index.
 _ARE_AUTOMATIC: Final = f"\"user\" = '{STORED_AUTOMATIC}'"
@@ -27,6 +31,11 @@ _MAKE_CONFIRMED: Final = (
 )
 _MAKE_TAUGHT: Final = ('CREATE TABLE IF NOT EXISTS taught ("user" TEXT PRIMARY KEY, n INTEGER NOT NULL)',)
 _SET_TAUGHT: Final = 'INSERT INTO taught ("user", n) VALUES (?, ?) ON CONFLICT ("user") DO UPDATE SET n = excluded.n'
+_BURY: Final = (
+    'INSERT INTO tombstones (message, "user", time, node) VALUES (?, ?, ?, ?) ON CONFLICT (message, "user") '
+    "DO UPDATE SET time = excluded.time, node = excluded.node "
+    "WHERE (tombstones.time, tombstones.node) < (excluded.time, excluded.node)"
+)
 _N_USERS: Final = ""  # the row of this name in `taught` holds the number of users
 
 
@@ -154,3 +163,28 @@ class UserCounts:
         sql = 'SELECT "user", count(*) FROM lessons WHERE shared = ? AND "user" <> ? AND "user" <> ? GROUP BY "user"'
         rows = self._db.rows(sql, True, "", STORED_AUTOMATIC)
         self._db.run_many(_SET_TAUGHT, [*rows, (_N_USERS, len(rows))])
+
+
+class Tombstones:
+    """Lessons that were forgotten in a journal that several machines share, and when.
+
+    A machine that was cut off delivers its lessons later. A lesson that is older than the request to forget it must not
+    come back. The last 16 bytes of a digest identify a message.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def bury(self, lessons: Iterable[tuple[bytes, LessonUser]], time: float, node: str) -> None:
+        """Leave tombstones for lessons, given by digest and user, whether or not they exist here yet."""
+        self._db.run_many(_BURY, [(digest[16:], stored_user(user), time, node) for digest, user in lessons])
+
+    def remove(self, user: str) -> None:
+        """Delete the tombstones of a user."""
+        self._db.rows('DELETE FROM tombstones WHERE "user" = ?', stored_user(user))
+
+    def last(self, digest: bytes, user: LessonUser) -> tuple[float, str] | None:
+        """Return when and by which machine a lesson was forgotten, if it was."""
+        sql = 'SELECT time, node FROM tombstones WHERE message = ? AND "user" = ?'
+        rows = self._db.rows(sql, digest[16:], stored_user(user))
+        return (rows[0][0], rows[0][1]) if rows else None

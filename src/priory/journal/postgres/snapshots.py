@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from priory.journal.notes import TOMBSTONE_RETENTION_S
 from priory.journal.postgres.database import PostgresDatabase
-from priory.journal.shared.tombstones import RETENTION_S
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -50,7 +50,7 @@ class SharedSnapshots:
         self._db.rows("UPDATE journal SET settled = ?", change)
         self._db.rows("DELETE FROM forgotten WHERE change <= ?", change)
         self._db.rows("DELETE FROM stamps WHERE change < ?", change)
-        self._db.rows("DELETE FROM tombstones WHERE time < ?", self._db.now() - RETENTION_S)
+        self._db.rows("DELETE FROM tombstones WHERE time < ?", self._db.now() - TOMBSTONE_RETENTION_S)
         return True
 
     def load(self, change: int, labels: Sequence[str], parts: "Sequence[memoryview[int]]") -> bool:

@@ -1,1 +1,1 @@
-"""What a machine needs to share a journal with others: the address, an outbox while it is cut off, and tombstones."""
+"""What a machine needs to share a journal with others: the address, and an outbox while it is cut off."""
