@@ -119,10 +119,10 @@ def copies(mail: Mail) -> NDArray[np.int64]:
     return near_duplicates(mail.X[:, np.flatnonzero(np.isin(mail.kinds, _TEXT))])
 
 
-def text_columns(features: Features, bits: int = MOST_BITS) -> NDArray[np.int32]:
+def text_columns(features: Features) -> NDArray[np.int32]:
     """Return the columns by which near-copies are found: words and pairs of words."""
-    numbers = columns(features, bits)
-    return numbers[np.isin(numbers >> bits, _TEXT)].astype(np.int32)
+    numbers = columns(features, MOST_BITS)
+    return numbers[np.isin(numbers >> MOST_BITS, _TEXT)].astype(np.int32)
 
 
 def mail_folds(mail: Mail, by: str = "stratified", n_folds: int = 5, seed: int = 0, *, together: bool = True) -> Folds:

@@ -7,7 +7,7 @@ import psycopg
 
 from priory.journal.journal import Journal
 from priory.journal.lesson import PERSONAL_BITS, Identity, JournalError
-from priory.journal.postgres.connection import CachedConnection, connect, translated_error
+from priory.journal.postgres.connection import USUAL_WAIT_S, CachedConnection, connect, translated_error
 from priory.journal.postgres.database import PostgresDatabase
 from priory.journal.postgres.schema import FORMAT, format_of, take_steps
 from priory.journal.postgres.snapshots import SharedSnapshots
@@ -33,7 +33,7 @@ def prepare(store: StoreAddress, features_version: int, bits: int, personal_bits
     return format_
 
 
-def open_server(store: StoreAddress, features_version: int, wait_s: float = 10.0) -> Journal:
+def open_server(store: StoreAddress, features_version: int, wait_s: float = USUAL_WAIT_S) -> Journal:
     """Open the journal in a database, whose tables must have the format of this Priory."""
     cache = CachedConnection(store)
     try:
@@ -50,9 +50,9 @@ def open_server(store: StoreAddress, features_version: int, wait_s: float = 10.0
         raise
 
 
-def open_later(store: StoreAddress, known: Identity, wait_s: float = 10.0) -> Journal:
+def open_later(store: StoreAddress, known: Identity) -> Journal:
     """Open a journal by its identity while its server is away; methods that ask the server fail until then."""
-    database = PostgresDatabase(CachedConnection(store), wait_s, is_away=True)
+    database = PostgresDatabase(CachedConnection(store), USUAL_WAIT_S, is_away=True)
     return Journal(database, store.node, SharedSnapshots(database), known)
 
 

@@ -103,9 +103,9 @@ def _exact_limits(k: int, n: int, n_models: int, level: float, design_effect: fl
     return low, upper_limit(k, n, few, design_effect)
 
 
-def _spread_uniforms(seed: int = 0) -> NDArray[np.float64]:
+def _spread_uniforms() -> NDArray[np.float64]:
     """Return one uniform number in each of many equal parts of 0 to 1, which reduces the variance of means."""
-    return (np.arange(N_DRAWS) + np.random.default_rng(seed).random(N_DRAWS)) / N_DRAWS
+    return (np.arange(N_DRAWS) + np.random.default_rng(0).random(N_DRAWS)) / N_DRAWS
 
 
 @dataclass(frozen=True, slots=True)
