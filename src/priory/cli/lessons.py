@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,8 +11,6 @@ import typer
 from priory.cli.options import HOME, CommandError, Home, Json, decode_user, open_filter
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from priory.filter.filter import Filter
     from priory.filter.lessons import LessonPage, ListedLesson
     from priory.journal import Selection
@@ -186,18 +183,19 @@ def _show(filter_: "Filter", selection: "Selection", most: int, after: str | Non
         print(f"next page: the same command with --after {page.after}")  # noqa: T201
 
 
-def show_lessons(lessons: "Sequence[ListedLesson]", console: "Console | None" = None) -> None:
+def show_lessons(lessons: "Sequence[ListedLesson]") -> None:
     """Print lessons as a table, one line each; empty columns are left out."""
     from rich.console import Console  # noqa: PLC0415 - only for people
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     from priory.filter.verdict import digits  # noqa: PLC0415
+    from priory.html.numbers import clock  # noqa: PLC0415
     from priory.html.text import printable  # noqa: PLC0415
 
-    console = console or Console(highlight=False)
+    console = Console(highlight=False)
     columns = {
-        "local time": [f"{datetime.fromtimestamp(lesson.time):%Y-%m-%d %H:%M}" for lesson in lessons],
+        "local time": [clock(lesson.time) for lesson in lessons],
         "label": [printable(lesson.label) for lesson in lessons],
         "before": ["" if lesson.certainty is None else digits(lesson.certainty)[:6] for lesson in lessons],
         "digest": [lesson.digest[:_DIGITS] for lesson in lessons],

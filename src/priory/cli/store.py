@@ -1,8 +1,7 @@
 """`priory store`: prepare and inspect the journal that several machines share."""
 
 import json
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -78,10 +77,13 @@ def _store(options: "Options") -> "StoreAddress":
     return options.store
 
 
-def _in_words(summary: dict[str, object]) -> str:
-    lessons: dict[str, int] = summary["lessons"]  # type: ignore[assignment]
-    nodes: list[dict[str, object]] = summary["nodes"]  # type: ignore[assignment]
-    taught = [f"  {node['node'] or '(none)'}: {node['lessons']:,} lessons, last {_day(node['last'])}" for node in nodes]
+def _in_words(summary: dict[str, Any]) -> str:
+    from priory.html.numbers import clock  # noqa: PLC0415 - only for people
+
+    lessons, nodes = summary["lessons"], summary["nodes"]
+    taught = [
+        f"  {node['node'] or '(none)'}: {node['lessons']:,} lessons, last {clock(node['last'])}" for node in nodes
+    ]
     return "\n".join(
         [
             f"{summary['store']}, here as {summary['node']}",
@@ -91,7 +93,3 @@ def _in_words(summary: dict[str, object]) -> str:
             *(["taught by", *taught] if taught else []),
         ]
     )
-
-
-def _day(time: object) -> str:
-    return datetime.fromtimestamp(float(str(time)), UTC).astimezone().strftime("%Y-%m-%d %H:%M")

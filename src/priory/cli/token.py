@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 
 from priory.cli.options import HOME, CommandError, Home, Json, require_home
+from priory.html.numbers import utc_text
 from priory.html.text import printable
 from priory.server import tokens
 
@@ -78,12 +78,11 @@ def _list(home: Path, as_json: bool) -> None:
     for token in tokens.read_tokens(home):
         if as_json:
             about = {"id": token.id, "scope": token.scope, "name": token.name, "use": token.use}
-            times = {"created": _time(token.created), "until": None if token.until is None else _time(token.until)}
+            times = {
+                "created": utc_text(token.created),
+                "until": None if token.until is None else utc_text(token.until),
+            }
             print(json.dumps(about | times, ensure_ascii=False))  # noqa: T201
         else:
-            until = "" if token.until is None else f" ({token.use} until {_time(token.until)})"
-            print(f"{token.id}  {token.scope:5}  {_time(token.created)}  {printable(token.name)}{until}".rstrip())  # noqa: T201
-
-
-def _time(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+            until = "" if token.until is None else f" ({token.use} until {utc_text(token.until)})"
+            print(f"{token.id}  {token.scope:5}  {utc_text(token.created)}  {printable(token.name)}{until}".rstrip())  # noqa: T201

@@ -1,6 +1,6 @@
 """Numbers, shares, sizes and times as people read them."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from priory.html.builder import Html, element
 
@@ -52,6 +52,15 @@ def size(n_bytes: int) -> str:
 def clock(time: float) -> str:
     """Return a local time to the minute."""
     return f"{datetime.fromtimestamp(time):%Y-%m-%d %H:%M}"
+
+
+def utc_text(time: float) -> str:
+    """Return a time in UTC to the second, as ISO 8601.
+
+    >>> utc_text(1_793_491_200.5)
+    '2026-11-01T00:00:00Z'
+    """
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def time_element(time: float) -> Html:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from priory.cli.lab.options import Html, lab_errors
 from priory.cli.options import HOME, CommandError, Home, Json, home_path, read_options
+from priory.html.numbers import clock
 from priory.html.text import printable
 
 if TYPE_CHECKING:
@@ -82,4 +82,4 @@ def _clear(folder: Path) -> None:
 
 
 def _when(folder: Path) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / "report.json").stat().st_mtime))
+    return clock((folder / "report.json").stat().st_mtime)

@@ -6,7 +6,6 @@ request, never what the request contained.
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -59,15 +58,6 @@ def document_answer(answer: Any, of_upload: Any = None) -> dict[int | str, dict[
     types = [type_ for type_ in (answer, of_upload) if type_ is not None]
     words = [type_.__doc__.partition(".")[0] + "." for type_ in types]
     return {200: {"model": answer if of_upload is None else answer | of_upload, "description": " ".join(words)}}
-
-
-def utc_text(time: float) -> str:
-    """Return a time in UTC as ISO 8601.
-
-    >>> utc_text(1_793_491_200.5)
-    '2026-11-01T00:00:00Z'
-    """
-    return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class Problem(BaseModel):

@@ -10,11 +10,12 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from priory import __version__
+from priory.html.numbers import utc_text
 from priory.server.http.answers import EstimateAnswer, answer_of, closed, estimate_answer
 from priory.server.http.auth import HEALTH, needs
 from priory.server.http.filters import Filters
 from priory.server.http.prometheus import exposition
-from priory.server.http.responses import document_answer, document_problems, json_bytes, json_response, utc_text
+from priory.server.http.responses import document_answer, document_problems, json_bytes, json_response
 from priory.server.http.state import Daemon
 from priory.server.metrics.history import (
     DAY_S,
