@@ -35,7 +35,7 @@ SNAPSHOT_EVERY_IN_BULK: Final = 20_000
 SNAPSHOT_BYTES: Final = 64 * 1024
 PAGE: Final = 5_000  #: changes that are read from the journal at once, about 15 MB
 FRESH_START: Final = 1 << 32  #: added to the generation on a fresh start: more than any number of single changes
-_MOST_TRIES: Final = 100  # to settle while another process does so
+_MOST_TRIES: Final = 100  # to settle, if another process is settling
 _PAUSE_S: Final = 0.2
 
 
@@ -70,7 +70,7 @@ class JournalCounts:
     # Following the journal
 
     def invalidate(self) -> None:
-        """Trust nothing: the next update starts from the snapshot."""
+        """Mark the counts as unusable: the next update starts from the snapshot."""
         self._seen_version = -1
         self.change = -1
 
@@ -84,7 +84,7 @@ class JournalCounts:
             self._seen_version = version
 
     def take(self, batch: ChangeBatch) -> None:
-        """Take in changes that a follower has fetched; if the totals do not add up then, invalidate the counts."""
+        """Take in changes that a follower has fetched; invalidate the counts if they then differ from the totals."""
         self._refuse_unknown_labels(batch.changes)
         try:
             for change in batch.changes:
@@ -295,7 +295,7 @@ class JournalCounts:
     # Saving snapshots
 
     def save_if_due(self, every: int = SNAPSHOT_EVERY) -> None:
-        """Write a snapshot if that many changes came since the last one; call outside of transactions.
+        """Write a snapshot if `every` changes came since the last one; call outside of transactions.
 
         A snapshot only speeds up the next start, so this neither waits for a lock nor fails.
         """
@@ -338,7 +338,9 @@ class JournalCounts:
                 return
             time.sleep(_PAUSE_S)
         if shared:
-            raise JournalBusyError(f"{self.journal.name} is in use: what was forgotten is still kept; try again.")
+            raise JournalBusyError(
+                f"{self.journal.name} is in use, so the features of forgotten lessons are not deleted yet: try again."
+            )
 
     def _save_of_shared(self, shared: "SharedSnapshots") -> None:
         """Write the snapshot of this machine, and, if it is due, the shared snapshot."""
@@ -368,7 +370,7 @@ class JournalCounts:
 
 
 def counts_digest(journal: Journal) -> str:
-    """Return the digest of the counts that a journal gives when they are built from its lessons."""
+    """Return the digest of the counts that are built from the lessons of a journal."""
     counts = JournalCounts(journal, journal.labels(), Path("/dev/null"))
     counts.build()
     return digest_of(counts.counts)

@@ -113,7 +113,7 @@ class Filter:
 
     @cached_property
     def _offline(self) -> "OfflineTeaching | None":
-        """Teaches instead of trainer and forgetter where the journal is on a server, which may be away."""
+        """Takes the place of trainer and forgetter if the journal is on a server, which may be away."""
         if self.options.store is None:
             return None
         from priory.filter.offline import OfflineTeaching  # noqa: PLC0415 - a quick start without a shared journal
@@ -122,7 +122,7 @@ class Filter:
 
     @cached_property
     def lessons(self) -> "Lessons":
-        """The lessons, to look at."""
+        """Lists and counts the lessons."""
         from priory.filter.lessons import Lessons  # noqa: PLC0415 - a quick start where no lessons are shown
 
         return Lessons(self._counts, self._sync, self._calibration)
@@ -143,7 +143,7 @@ class Filter:
 
     @property
     def counts(self) -> Counts:
-        """The counts, as they were when the filter last learned or checked something."""
+        """The counts as of the last lesson or check."""
         return self._counts.counts
 
     @property
@@ -180,7 +180,7 @@ class Filter:
 
     @property
     def needs_identity(self) -> bool:
-        """Whether a message needs the identity that its copies share: if automatic lessons exist or are allowed."""
+        """Whether messages need the identity that their copies share: if automatic lessons exist or are allowed."""
         if self.options.autolearn is not None:
             return True
         self._sync.refresh()
@@ -232,7 +232,7 @@ class Filter:
     def learn_many(
         self, lessons: Iterable[tuple[bytes | Prepared, str, str]], user: str = "", group: int = GROUP
     ) -> "Iterator[list[LearnResult]]":
-        """Learn (message, label, source) after (message, label, source); yield durable lessons, group by group."""
+        """Learn tuples of message, label and source; yield the results of each group once it is durable."""
         from priory.filter.learn import read_lessons  # noqa: PLC0415 - a quick start where nothing is taught
 
         teaching = self._offline or self._trainer
@@ -270,7 +270,7 @@ class Filter:
     def would_learn(self, verdict: Verdict) -> bool:
         """Tell whether a verdict is certain enough to learn its message automatically.
 
-        An automatic lesson counts for everyone, so a verdict that includes a user's own evidence never is.
+        An automatic lesson counts for everyone, so a verdict that includes a user's own evidence is never enough.
         """
         rules = self.options.autolearn
         return rules is not None and not verdict.you and certain_label(verdict, rules) is not None
@@ -301,7 +301,7 @@ class Filter:
         yield from self._forgetter.forget_many(self.lessons.resolved(selection), group)
 
     def relearn(self, digest: bytes, label: str, user: LessonUser = "") -> "LearnResult | None":
-        """Give a lesson of a person another label without the message, durably and exactly; None if there is none.
+        """Give a person's lesson another label, durably and exactly, without its message; None: no such lesson.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter:
@@ -322,7 +322,7 @@ class Filter:
             return self.journal.confirm(digest, user, label, right=right)
 
     def merge(self, other: Journal) -> dict[str, int]:
-        """Take in the lessons of another journal, none of them twice."""
+        """Add the lessons of another journal; a lesson that both have counts once."""
         return self._trainer.merge(other)
 
     def rebuild(self) -> None:

@@ -21,7 +21,7 @@ class Forgetter:
     def forget(self, digest: bytes, user: str, identity: bytes = b"", *, late: float | None = None) -> ForgetResult:
         """Forget the user's lesson about a message, or else an automatic one.
 
-        `late` is the time of a wish that could not be fulfilled then; a lesson that was taught since outranks it.
+        `late` is the time of a request that could not be delivered at once; a lesson taught since then outranks it.
         """
         with self._counts.changing():
             if late is not None and self._was_taught_since(late, digest, user):

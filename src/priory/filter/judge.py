@@ -24,12 +24,12 @@ class Judge:
         self.thresholds = thresholds(options.costs)  #: of the probability of each label
 
     def judge(self, message: Prepared, user: str) -> Verdict:
-        """Return the verdict about a message, including the user's own evidence; by the counts as they are."""
+        """Return the verdict about a message by the present counts, including the user's own evidence."""
         missing = self._missing_labels()
         return self._verdict(message, self._scores(message.features, missing, user), self._reason(missing), user)
 
     def _missing_labels(self) -> list[str]:
-        """Return the labels without lessons, if fewer than two have any, so that nothing can be said."""
+        """Return the labels without lessons if fewer than two labels have any: then there is nothing to compare."""
         totals: list[int] = self._counts.counts.totals.tolist()
         if len(totals) - totals.count(0) >= 2:
             return []

@@ -56,7 +56,7 @@ def read_lessons(
     *,
     with_identity: bool,
 ) -> Iterator[NewLesson]:
-    """Parse (message, label, source) after (message, label, source), and extract the features."""
+    """Parse the message of each (message, label, source), and extract its features."""
     for group in in_groups(lessons, _raw_bytes, READ_TOGETHER):
         messages = prepare_many([message for message, _, _ in group], spec, with_identity=with_identity)
         for (digest, sender, features, blob, identity), (_, label, source) in zip(messages, group, strict=True):
@@ -131,7 +131,7 @@ class Trainer:
         return result
 
     def merge(self, other: Journal) -> dict[str, int]:
-        """Take in the lessons of another journal, none of them twice."""
+        """Add the lessons of another journal; a lesson that both have counts once."""
         from priory.journal.transfer import merge  # noqa: PLC0415 - a quick start where nothing is merged
 
         journal = self._journal
@@ -266,7 +266,10 @@ class Trainer:
         return held_out(plain, which, n_labels, log_odds_towards(plain, which, n_labels, self._calibration.newest()))
 
     def _are_in_turn(self, labels: list[int]) -> list[bool]:
-        """Tell mail as it arrives from an imported folder of one label, whose predictions say little."""
+        """Tell for each label whether its message is mail as it arrives, not part of an imported folder of one label.
+
+        Predictions for such a folder say little.
+        """
         last, n = self._run
         in_turn = []
         for label in labels:

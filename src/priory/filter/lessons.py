@@ -1,4 +1,4 @@
-"""The lessons of a filter, to look at: by selection, page by page, with the certainty that the filter had of each."""
+"""Lists of the lessons of a filter: by selection, page by page, with the certainty that the filter had of each."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -93,7 +93,7 @@ class Lessons:
         return self._queries.changes_of(self.resolved(selection))
 
     def resolved(self, selection: Selection) -> Selection:
-        """Return a selection without limits of certainty, which the journal does not know: by changes instead."""
+        """Replace limits of certainty, which the journal does not know, by the changes that they select."""
         if not selection.is_by_certainty:
             return selection
         changes = self.predicted().changes_of(selection)

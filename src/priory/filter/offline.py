@@ -1,7 +1,7 @@
 """Teaching while the server of a shared journal is away.
 
 Lessons are kept in an outbox in the home and delivered when the server is back. The counts do not change before: a
-lesson counts when it is delivered. Acts that depend on the content of the journal cannot wait and fail: forgetting by
+lesson counts when it is delivered. Some acts depend on the content of the journal and fail at once: forgetting by
 digest or by selection, relearning, merging.
 """
 
@@ -73,7 +73,7 @@ class OfflineTeaching:
             n += len(entries)
 
     def _take_in(self, entries: list[OutboxEntry]) -> None:
-        """Teach the entries to the journal, grouped by user: their times decide, not their order."""
+        """Teach the entries to the journal, grouped by user: not their order counts, but their times."""
 
         def kind(entry: OutboxEntry) -> tuple[str, bool]:
             return entry.user, entry.label is not None

@@ -100,7 +100,7 @@ class Options:
     autolearn: Autolearn | None = None  #: None switches autolearning off
     personal_bits: int = PERSONAL_BITS  #: size of the table of personal evidence, for a journal that is created
     limits: Limits = field(default_factory=Limits)
-    #: Labels of unwanted mail; the default is that of `priory.filter.spamassassin.unwanted_labels`.
+    #: Labels of unwanted mail; if empty, `priory.filter.spamassassin.unwanted_labels` chooses one.
     unwanted: tuple[str, ...] = ()
     store: StoreAddress | None = None  #: the address of a journal that several machines share; None for one in the home
 

@@ -1,8 +1,8 @@
-"""Scoring lessons afterwards that could not be scored when they were learned.
+"""Scoring lessons later that could not be scored when they were learned.
 
 People teach a folder of ham, then a folder of spam. For calibration to see both, some lessons of a label that lacks
-scores are forgotten and learned again, which scores them as if they were new. They correct nothing: when the second
-folder begins, all of it surprises, and what all mail has in common would become evidence for it.
+scores are forgotten and learned again, which scores them as if they were new. They leave no corrections: at the start
+of the second folder every message is a surprise, so features that all mail has would become evidence for its label.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ SCORED: Final = 200  #: lessons of each label that calibration should see scored
 
 
 class Rescorer:
-    """Scores lessons afterwards."""
+    """Scores lessons that have no scores."""
 
     def __init__(self, counts: JournalCounts, model: PresenceBayes) -> None:
         self._counts = counts

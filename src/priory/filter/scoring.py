@@ -71,7 +71,7 @@ def calibrations(counts: Counts, by_people: Sequence[int] | None = None) -> list
 
 
 class CalibrationCache:
-    """The calibrations of a filter's counts, computed only when they are needed: that takes long."""
+    """The calibrations of a filter's counts, computed only when they are needed, because that takes long."""
 
     def __init__(self, counts: "JournalCounts") -> None:
         self._counts = counts

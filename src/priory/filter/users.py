@@ -45,7 +45,7 @@ class Users:
         (1, [])
         """
         if not is_person(user):
-            raise ValueError("a user has a name: lessons under none are forgotten by selection")
+            raise ValueError("a user has a name: forget lessons without a user by selection")
         if self._offline:
             self._offline.drop_user(user)
         yield from self._forgetter.delete_user(user, group)

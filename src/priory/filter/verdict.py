@@ -134,12 +134,12 @@ class Verdict:
 
     @property
     def log_odds(self) -> float:
-        """The calibrated log-odds of the label this is about."""
+        """The calibrated log-odds of the label `about`."""
         return self.claims[self.about].log_odds
 
     @property
     def probability(self) -> float:
-        """The calibrated probability of the label this is about."""
+        """The calibrated probability of the label `about`."""
         return self.claims[self.about].probability
 
     @property
