@@ -139,7 +139,7 @@ class Journal:
         self._head = self._head and self._head._replace(position=Position(self.last_change, settled, self.stamp))
 
     def n_own_and_other_users(self, user: str) -> tuple[int, int]:
-        """Return how many lessons of a user count for everyone, and how many other users have such; while writing."""
+        """While writing: return how many lessons of a user count for everyone, and how many other users have such."""
         own = self.users.n_of(user)
         return own + self._user_counts[user], self.users.n() - (own > 0)
 
@@ -239,7 +239,7 @@ class Journal:
         self.last_change = change
 
     def _write_lessons(self) -> None:
-        """Insert the lessons learned so far: many at once cost less than each by itself."""
+        """Insert the lessons learned so far; many at once take less time than one by one."""
         if not self._unwritten:
             return
         lessons = list(self._unwritten.values())
@@ -272,7 +272,7 @@ class Journal:
         return bool(last and last > (time, self.node))
 
     def touch(self, digests: Sequence[tuple[bytes, float]], user: LessonUser) -> None:
-        """Note when this machine was taught known lessons again: their rank rises above lessons from before."""
+        """Note when known lessons were taught again on this machine, so that they outrank lessons from before."""
         if self.shared and digests:
             sql = f"UPDATE lessons SET time = ?, node = ? WHERE {_IS_LEARNED} AND (time, node) < (?, ?)"  # noqa: S608
             name = stored_user(user)
@@ -339,7 +339,7 @@ class Journal:
         return True
 
     def unscored_lessons(self, label: str, n: int, size: int) -> list[Lesson]:
-        """Return up to `n` shared lessons of a label, taught by people, that have no predictions of a size.
+        """Return up to `n` shared lessons of a label, taught by people, that have no predictions of `size` bytes.
 
         Lessons without any come first, then those with predictions of another size, made for other labels. They are
         picked in the order of their digests, as if at random. This reads the whole table: it is needed a few times in

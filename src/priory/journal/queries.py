@@ -3,8 +3,8 @@
 The latest lesson comes first, and a page continues after the place of the last lesson of the page before. Each page is
 a short query of its own. A lesson that stays unchanged is listed once, whatever is learned and forgotten between pages.
 
-The order is by time, not by row: rescored and merged lessons are written again. No index
-supports this order, because it would cost every lesson; reading 100,000 of them takes less than a tenth of a second
+The order is by time, not by row: rescored and merged lessons are written again. No index supports this order, because
+it would slow down every lesson; reading 100,000 of them takes less than a tenth of a second
 (docs/decisions/journal.md).
 """
 
@@ -179,9 +179,10 @@ def sql_condition(selection: Selection, *, user: str, source: str, changes: str)
 
 
 def _bitmap(changes: tuple[int, ...]) -> tuple[int, int, bytes, int]:
-    """Return the first and the last of some changes, a byte for each from the first on, and the number before it.
+    """Return the first and the last of some changes, a map of one byte per number, and the number before the first.
 
-    To look up a byte takes a database a third of the time that it takes to find a number in a long list.
+    The byte is 1 if the number is one of the changes. To look up a byte takes a database a third of the time that it
+    takes to find a number in a long list.
 
     >>> _bitmap((7, 9))
     (7, 9, b'\\x01\\x00\\x01', 6)

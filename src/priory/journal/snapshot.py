@@ -17,7 +17,7 @@ from priory.journal.files import replacing
 from priory.journal.lesson import JournalError
 
 _MAGIC: Final = b"priory counts 4\n"
-HEAD_BYTES: Final = 4096  #: with the description that must fit
+HEAD_BYTES: Final = 4096  #: before the counts; the description must fit into them
 
 
 class Snapshot(NamedTuple):

@@ -28,10 +28,10 @@ CONNECT_S: Final = 5
 USUAL_WAIT_S: Final = 10.0  #: default for how long a writer waits for the lock
 STATEMENT_S: Final = 60  #: the longest that a statement may take
 _ANSWER_S: Final = STATEMENT_S + 5.0  #: after which the connection is taken to be broken
-_SILENT_S: Final = 10  #: a connection on which nothing is acknowledged for so long is closed
+_SILENT_S: Final = 10  #: a connection on which nothing is acknowledged for this long is closed
 _IDLE_S: Final = 5  #: the longest that a transaction may wait for its client: less than other writers wait for it
-_IDLE_CHECK_S: Final = 1.0  #: a connection that was idle for so long is tested before use
-_CACHE_S: Final = 60.0  #: a connection that was idle for so long is replaced
+_IDLE_CHECK_S: Final = 1.0  #: a connection that was idle for this long is tested before use
+_CACHE_S: Final = 60.0  #: a connection that was idle for this long is replaced
 _PARAMETERS: Final[dict[str, Any]] = {
     "connect_timeout": CONNECT_S,
     "keepalives_idle": _SILENT_S // 2,
@@ -63,7 +63,7 @@ class PostgresConnection(psycopg.Connection[tuple[Any, ...]]):
             return super().wait(gen, interval, _ANSWER_S if timeout is None else timeout)
         except psycopg.Error as error:
             if error.sqlstate is None and not isinstance(error, psycopg.ProgrammingError):
-                # The answer may still come. On this connection it would be taken for that to the next statement.
+                # The answer may still come, and this connection would take it for the answer to its next statement.
                 self.pgconn.finish()
             raise
 
@@ -113,7 +113,7 @@ class CachedConnection:
 
     def _good(self) -> PostgresConnection:
         idle, idle_s = self._idle, time.monotonic() - self._used
-        # After a fork the connection belongs to the parent: even to close it would end the parent's session.
+        # After a fork the connection belongs to the parent: even closing it would end the parent's session.
         if idle is not None and self._process == os.getpid():
             if idle_s <= _CACHE_S and _answers(idle, idle_s):
                 return idle
@@ -172,7 +172,7 @@ _REFUSED: Final = {
     'role ".*" (does not exist|is not permitted)': "Name an account that the server has, and that may log in.",
     'database ".*" does not exist': "Create it with createdb, or name another.",
     "permission denied for database": "Let its owner GRANT this account CONNECT.",
-    r"pg_hba\.conf": "Let this machine in, in the server's pg_hba.conf.",
+    r"pg_hba\.conf": "Allow this machine in the server's pg_hba.conf.",
     "support SSL|certificate|SSL error: (?!unexpected eof)": "Check sslmode in the address and the certificates.",
 }
 _HINT: Final = re.compile(r"\s*Is the server running [^?]*\?")  # our remedy says the same

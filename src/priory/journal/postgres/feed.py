@@ -25,8 +25,8 @@ from priory.journal.shared.store import StoreAddress
 PAGE: Final = 500  #: changes per batch
 MOST_WAITING: Final = 4  #: batches that were fetched and not taken yet
 POLL_S: Final = 1.0  #: how often to ask without a notification
-#: Between two queries. The first lesson after a quiet time is fetched at once, the lessons of a busy moment together:
-#: after each batch a check fits the calibration again, which costs it more than a lesson does.
+#: Between two queries. The first lesson after a quiet time is fetched at once; lessons that follow quickly are fetched
+#: together, because the first check after each batch fits the calibration again, which takes longer than a lesson.
 PAUSE_S: Final = 0.2
 FIRST_RETRY_S: Final = 0.25
 LONGEST_RETRY_S: Final = 15.0
@@ -46,7 +46,7 @@ class Follower:
         self._woken, self._waking = os.pipe()  # a pipe, as the thread waits for it and for the server in one poll
         os.set_blocking(self._waking, False)
         self.is_lost = False  #: whether no batch can lead on from where the counts stand: they must start afresh
-        self.trouble = trouble  #: why nothing comes now
+        self.trouble = trouble  #: why nothing can be fetched now
         # A daemon thread: a server that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="priory-follower", daemon=True)
         self._thread.start()

@@ -40,7 +40,7 @@ _open_lock: Final = allocate_lock()
 
 
 def register_open(path: Path, inspect: Callable[[Path], None]) -> FileId:
-    """Register a journal before it is opened; call `inspect`, which must leave a file there, if none has it open."""
+    """Register a journal before it is opened; unless it is open already, call `inspect`, which must leave a file."""
     with _open_lock:
         # The lock covers the inspection too: another thread could open the journal while its descriptor is open here.
         if not (path.exists() and _open[_id_of(path)]):
@@ -51,7 +51,7 @@ def register_open(path: Path, inspect: Callable[[Path], None]) -> FileId:
 
 
 def register_closed(file: FileId) -> None:
-    """Remove a journal that was closed."""
+    """Remove a journal from the register after it was closed."""
     with _open_lock:
         _open[file] -= 1
 
