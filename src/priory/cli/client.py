@@ -113,7 +113,7 @@ def _read_message(path: str) -> bytes | None:
     except OSError:
         return None
     name, colon, _ = raw[:80].partition(b":")
-    return raw if colon and name.replace(b"-", b"").isalpha() else None  # neither an mbox nor an image begins so
+    return raw if colon and name.replace(b"-", b"").isalpha() else None  # neither an mbox nor an image begins like this
 
 
 def request(verb: str, raw: bytes, home: str, field: bytes = b"") -> tuple[list[str], bytes] | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _StopRequest(BaseException):
-    """Raised by SIGTERM and SIGINT, at any point of the program; nothing is lost, as after a power cut."""
+    """Raised by SIGTERM and SIGINT at any point of the program. As after a power cut, nothing is lost."""
 
 
 def imap(

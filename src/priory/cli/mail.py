@@ -32,7 +32,7 @@ def _read_imap(path: str, label: str, home: Path) -> Corpus:
 
 
 def junk_on_server(home: Path) -> str:
-    """Return the folder for spam of the IMAP mailbox, as paths name it."""
+    """Return the folder for spam of the IMAP mailbox, as the path `imap:FOLDER`."""
     account = read_account(home)
     with mailbox_errors(), command_errors():
         from priory.imap import corpus as mail  # noqa: PLC0415

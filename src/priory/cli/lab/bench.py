@@ -77,7 +77,7 @@ def present(report: Report, html: Path | None, *, as_json: bool, more: Mapping[s
 
 
 def require_page(html: Path | None) -> None:
-    """Check that a page can be written, before a long run or a look that counts."""
+    """Check that a page can be written, before a long run, or before a look at a sealed test set is recorded."""
     if html is None:
         return
     if find_spec("plotly") is None:

@@ -29,8 +29,8 @@ def errors(  # noqa: PLR0913, PLR0917 - typer makes options of them
     """List labels that look wrong, for a person to confirm.
 
     Each message is judged by a model that has learned neither it nor a near-copy. The list shows the labels that are
-    most probably wrong, and how many of them are expected to be. Nothing is changed: relearn or forget the messages
-    whose labels you find wrong.
+    most probably wrong, and how many wrong labels to expect among them. Nothing is changed: relearn or forget the
+    messages whose labels you find wrong.
 
     **Examples**
 

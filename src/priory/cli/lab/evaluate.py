@@ -38,7 +38,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
     curve: Annotated[bool, typer.Option("--curve", help="Also show the error by the amount of mail learned.")] = False,
     seal: SealFile = None,
     look: Annotated[
-        bool, typer.Option("--look", help="Learn all but the sealed test set, and judge on that. The look is recorded.")
+        bool,
+        typer.Option("--look", help="Learn all other mail, and judge by the sealed test set. The look is recorded."),
     ] = False,
     html: Html = None,
     seed: Seed = 0,

@@ -50,7 +50,8 @@ SplitBy = Annotated[
 ]
 NFolds = Annotated[int, typer.Option("--folds", min=1, help="Number of parts.")]
 Apart = Annotated[
-    bool, typer.Option("--copies-apart", help="Allow near-copies on both sides of a split: the figures flatter.")
+    bool,
+    typer.Option("--copies-apart", help="Allow near-copies on both sides of a split; the figures are then too good."),
 ]
 SealFile = Annotated[
     Path | None,

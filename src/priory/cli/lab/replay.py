@@ -23,7 +23,7 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
         typer.Option(metavar="KIND=WEIGHT", help="Another weight for a kind of features; may be repeated."),
     ] = None,
     seal: SealFile = None,
-    delay: Annotated[int, typer.Option(min=0, help="Number of messages by which labels are late.")] = 0,
+    delay: Annotated[int, typer.Option(min=0, help="Learn each label only this many messages later.")] = 0,
     share: Annotated[float, typer.Option(min=0, max=1, help="Share of the messages that are labelled at all.")] = 1.0,
     flip: Annotated[float, typer.Option(min=0, max=1, help="Share of the labels that are wrong.")] = 0.0,
     first: Annotated[

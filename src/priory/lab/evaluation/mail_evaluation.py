@@ -150,7 +150,7 @@ class MailEvaluation:
 
     def _with_warning(self, split: Split) -> "MailEvaluation":
         """Add a warning to the report if near-copies may be on both sides of the splits."""
-        warning = "near-copies of a message were on both sides of the splits: the figures flatter"
+        warning = "near-copies of a message were on both sides of the splits: the figures are too good"
         return self if split.together else replace(self, lines=(*self.lines, warning))
 
     def _task(self, folds: Folds) -> Task:

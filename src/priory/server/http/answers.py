@@ -2,8 +2,8 @@
 
 Every answer is a typed dictionary. The routes return values of these types, which mypy checks, and the OpenAPI document
 is derived from the same types; so an answer is what its documentation says. A dictionary that the library has made
-passes through `answer_of`, which compares its keys. Values are not copied or converted: answers are long, and the
-library's numbers go out digit by digit.
+passes through `answer_of`, which compares its keys. Values are neither copied nor converted: answers are long, and
+numbers keep all of their digits.
 """
 
 from collections.abc import Mapping

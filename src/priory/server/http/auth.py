@@ -1,7 +1,7 @@
 """Authentication and authorization: tokens of programs, sessions of browsers, scopes, and the rate limit.
 
 `Guard` runs before routing, so no route can be left open by mistake: everything but /healthz, the login and the assets
-needs a token or a session. Which scope a route needs, the route itself declares (`needs`).
+needs a token or a session. Each route declares the scope that it needs (`needs`).
 
 A program sends its token with each request. A browser sends the session's cookie by itself, even when another web page
 makes it do so. Therefore a request that changes something must also come from our own origin and contain a CSRF token

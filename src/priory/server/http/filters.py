@@ -53,7 +53,7 @@ class Filters:
             return function(filter_)
 
     async def maintain(self) -> None:
-        """Open the filter for checks before the first request, then refresh and close filters for ever."""
+        """Open the filter for checks before the first request, then refresh and close filters until cancelled."""
         # An error here is not lost: the first check meets it again and reports it.
         await asyncio.wait([self.check(lambda filter_: filter_.check(b""))])
         while True:

@@ -97,7 +97,7 @@ class BodyDrain:
             return message
 
         async def send_after_drain(message: Message) -> None:
-            is_refused = message.get("status", 200) >= 400 and message["status"] != 408  # 408: it was given time enough
+            is_refused = message.get("status", 200) >= 400 and message["status"] != 408  # 408: its time is over
             if is_refused and not (is_complete or expects_continue):
                 await self._drain(receive)
             await send(message)

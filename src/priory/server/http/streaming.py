@@ -81,7 +81,7 @@ class RunEvents:
         self._n_followers = 0
 
     def response(self, run: EvaluationRun, last_id: str) -> Response:
-        """Return the events after the last one received; 204, on which browsers stop, if there will be none."""
+        """Return the events after the last one received; if there will be none, 204, on which browsers stop."""
         if run.is_over and run.version == last_id:
             return Response(status_code=204)
         if self._n_followers >= MOST_FOLLOWERS:

@@ -72,7 +72,7 @@ def label_colours(labels: Sequence[str], unwanted: Sequence[str] = ()) -> dict[s
 
 
 def badge_colours(labels: Sequence[str], unwanted: Sequence[str] = ()) -> dict[str, str]:
-    """Return the colour of each label on a badge: that of spam for every unwanted label, as a badge has its name.
+    """Return the colour of each label on a badge: unwanted labels share that of spam, because a badge names its label.
 
     >>> badge_colours(["ham", "spam", "news", "phishing"], ["spam", "phishing"])
     {'ham': 'first', 'spam': 'second', 'news': 'fourth', 'phishing': 'second'}

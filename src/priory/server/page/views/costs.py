@@ -264,7 +264,7 @@ def _confusion(result: CostTrialResult) -> Html:
     as_now, cost = cost_of(now.confusion, then.costs).estimate, then.cost
     words = f"With these costs a message costs {_price(cost.estimate)} on average"
     interval = f" ({_price(cost.low)} to {_price(cost.high)})"
-    comparison = "." if then is now else f"; with the verdicts of now it would cost {_price(as_now)}."
+    comparison = "." if then is now else f"; with the present verdicts it would cost {_price(as_now)}."
     return element(
         "div",
         scroll_box(table, "Verdicts"),

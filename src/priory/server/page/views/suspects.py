@@ -33,7 +33,7 @@ def _suspects(visit: Visit, lessons: "SuspectLessons", colours: Mapping[str, str
         return element(
             "div",
             element("h2", "There are too few lessons to tell"),
-            element("p", "To find wrong labels takes a few dozen lessons of each label. Teach more, for example"),
+            element("p", "Finding wrong labels takes a few dozen lessons of each label. Teach more, for example"),
             element("p", element("code", f"priory learn {next(iter(colours))} FOLDER")),
             class_="empty",
         )
