@@ -1,4 +1,4 @@
-"""Text from mail, made safe to show."""
+"""Text from mail, made safe to show. Every command loads this, and not the builder, which takes longer to load."""
 
 
 def printable(text: str) -> str:
