@@ -81,6 +81,7 @@ def test_a_slider_shows_what_it_would_do_and_keys_move_it(taught: Daemon, visit:
     expect(page.locator("#words")).to_have_text(wanted["then"]["words"])
     assert counts(page) == wanted["then"]["confusion"]["counts"]
     assert dot.get_attribute("cx") != before
+    expect(page.locator(".price")).to_contain_text("; with the present verdicts it would cost ")
     assert page.url.endswith("/costs?spam.ham=0.4&ham.spam=10&unsure=0.1")
     expect(page.locator("#total")).to_contain_text(f"{wanted['changes']['total']} lessons")
     expect(page.locator(".changed tbody tr")).to_have_count(min(25, wanted["changes"]["total"]))
