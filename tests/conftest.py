@@ -1,18 +1,25 @@
-"""What tests share: where the real corpora are, and how to be somebody else than root."""
+"""Fixtures that several folders share: the real corpora, databases, journals in them, child processes, accounts."""
 
 import os
+import signal
+import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import needed
 import real_postgres
-from priory.demo import draw
+from journals import SMALL, CountsOf, Databases, Files, Journals, Open, Start
+from priory.bayes import Counts
+from priory.demo import Drawn, draw
 from priory.features import VERSION, Spec
 from priory.filter.filter import Filter
+from priory.filter.options import Options
 from priory.journal import StoreAddress
 from priory.journal.shared.store import prepare_store
 
@@ -61,6 +68,93 @@ def journal_database(database: str, database_name: str) -> str:
     """The name of a database with the tables of a journal in which nothing was learned yet."""
     prepare_store(StoreAddress(database), VERSION, Spec().bits)
     return database_name
+
+
+@pytest.fixture(scope="session")
+def mail() -> list[Drawn]:
+    """Messages drawn at random, with their labels."""
+    return list(draw(400, seed=3))
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """The kind of database that journals are in; a test of one kind alone has a mark that says so."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def journals(kind: str, request: pytest.FixtureRequest) -> Journals:
+    """The journals of the homes of a session."""
+    return Files() if kind == "sqlite" else request.getfixturevalue("databases")
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: real_postgres.Postgres) -> Databases:
+    """Databases that are used again, whatever came in between."""
+    return Databases(postgres)
+
+
+@pytest.fixture(autouse=True)
+def _databases_returned(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the next test use the databases of this one again; most tests have none."""
+    journals = request.getfixturevalue("journals") if "journals" in request.fixturenames else None
+    yield
+    if journals is not None:
+        journals.give_back()
+
+
+@pytest.fixture
+def network(postgres: real_postgres.Postgres) -> Iterator[real_postgres.Proxy]:
+    """A network between a node and the server, which can fail."""
+    with real_postgres.proxy(postgres.port) as between:
+        yield between
+
+
+@pytest.fixture(scope="session")
+def opened(journals: Journals) -> Open:
+    """Open a filter with 2^12 buckets: small enough to be compared byte by byte."""
+
+    def open_filter(home: Path, options: Options = SMALL) -> Filter:
+        return Filter.open(home, replace(options, store=journals.store(home)))
+
+    return open_filter
+
+
+@pytest.fixture(scope="session")
+def counts_of() -> CountsOf:
+    """The counts a filter would use for its next check."""
+
+    def refreshed(filter_: Filter) -> Counts:
+        filter_.refresh()
+        return filter_._counts.counts
+
+    return refreshed
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start functions as processes of their own; those still running at the end are ended."""
+    running: list[int] = []
+
+    def begin(act: Callable[[], None]) -> int:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                act()
+            except BaseException:  # noqa: BLE001
+                traceback.print_exc(file=sys.__stderr__)
+                os._exit(1)
+            os._exit(0)
+        running.append(pid)
+        return pid
+
+    yield begin
+    for pid in running:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
 
 
 #: Fixtures that start something large, with the marker of the tests that use them.

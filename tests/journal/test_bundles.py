@@ -6,14 +6,14 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import Open
 
+from journals import Open, only
 from priory.demo import Drawn
 from priory.features import VERSION, pack_features
 from priory.journal import Journal, JournalError, Lesson, open_file
 from priory.journal.sqlite.bundles import FULL, SMALL
 
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+pytestmark = only("sqlite")
 
 
 #: Groups of lessons that are learned together, given by their sizes in bytes, and the lessons to forget after each.

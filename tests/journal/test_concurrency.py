@@ -12,8 +12,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from journals import CountsOf, Journals, Open, Start
 
+from journals import CountsOf, Journals, Open, Start
 from priory.demo import Drawn
 from priory.filter.filter import Filter
 from priory.message import parse

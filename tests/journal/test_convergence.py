@@ -4,8 +4,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from acting_node import BITS, counted
 from priory.features import VERSION
 from priory.filter.filter import Filter
@@ -14,8 +12,6 @@ from priory.journal import StoreAddress
 from priory.journal.shared.store import prepare_store
 from real_nodes import Node, finished, lost, nodes
 from real_postgres import Postgres
-
-pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
 
 
 def n_acknowledged(node: Node) -> int:

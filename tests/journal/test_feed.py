@@ -18,8 +18,6 @@ from priory.journal.postgres.feed import Follower
 from real_daemon import wait_until
 from real_postgres import Postgres, Proxy, proxy
 
-pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
-
 MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(60, seed=3)]
 
 

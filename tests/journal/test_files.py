@@ -5,9 +5,6 @@ import pytest
 
 from priory.filter.filter import Filter
 
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-
-
 NOBODY = 65534
 
 

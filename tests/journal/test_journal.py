@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from journals import LESSON, Journals, Open, Start
 
+from journals import LESSON, Journals, Open, Start
 from priory.demo import Drawn
 from priory.journal import JournalError, Lesson
 
@@ -73,6 +73,17 @@ def test_lessons_without_scores_are_picked_by_label_and_digest(tmp_path: Path, j
     assert journal.unscored_lessons("ham", 9, size=4) == [plain[1], plain[2], plain[0]]
     assert [lesson.digest[0] for lesson in journal.unscored_lessons("ham", 9, size=12)] == [3, 4, 5, 1]
     assert journal.unscored_lessons("newsletter", 9, size=4) == []
+    journal.close()
+
+
+def test_an_unshared_lesson_is_not_rescored_for_everyone(tmp_path: Path, journals: Journals) -> None:
+    predicted = bytes(8)
+    every = [Lesson(bytes([n]) * 32, "ham", b"\0", predicted, "ann", shared=n > 1) for n in (1, 2)]
+    journal = journals.open(tmp_path)
+    with journal.writing():
+        journal.learn_many(every)
+        assert journal.lessons_with_prediction("ham", 10, 0, predicted) == every[1:]
+        assert journal.unscored_lessons("ham", 10, 4) == every[1:]
     journal.close()
 
 

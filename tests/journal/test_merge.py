@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import CountsOf, Journals, Open
 
+from journals import CountsOf, Journals, Open
 from priory.bayes.counts import pack_predictions
 from priory.decision import Costs
 from priory.demo import Drawn

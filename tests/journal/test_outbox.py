@@ -14,8 +14,6 @@ from priory.journal import JournalError
 from priory.journal.shared import outbox as outbox_module
 from priory.journal.shared.outbox import Outbox, OutboxEntry, is_waiting
 
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # an outbox is always a file
-
 
 def kept(text: str, user: str = "") -> OutboxEntry:
     return OutboxEntry(b"", text.encode(), "spam", b"features", user, "", "mail.example", 1.5)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from journals import CountsOf, Journals, Open, Start
 
 import real_postgres
+from journals import CountsOf, Journals, Open, Start, only
 from priory.demo import Drawn
 from priory.features import VERSION, Spec
 from priory.filter.filter import Filter
@@ -25,7 +25,7 @@ from priory.journal.postgres.connection import not_connected, translated_error
 from priory.journal.shared.store import open_store, prepare_store
 from priory.message import parse
 
-pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+pytestmark = only("postgres")
 
 
 @pytest.fixture

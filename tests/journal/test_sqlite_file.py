@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from journals import CountsOf, Open, Unprivileged, files, open_journal
 
+from journals import CountsOf, Open, Unprivileged, files, only, open_journal
 from priory.demo import Drawn
 from priory.features import VERSION
 from priory.journal import JournalError, open_file
 from priory.journal.sqlite.schema import FORMAT, OLDEST
 
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+pytestmark = only("sqlite")
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from journals import CountsOf, Open, Start
 
+from journals import CountsOf, Open, Start, only
 from priory.demo import Drawn
 from priory.features import VERSION, pack_features
 from priory.journal import JournalError, Lesson, open_file_to_read
 from priory.journal.sqlite import schema
 
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+pytestmark = only("sqlite")
 
 
 FORMAT_3 = """

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from journals import CountsOf, Open
 
+from journals import CountsOf, Open
 from priory.demo import Drawn
 from priory.features import Spec
 from priory.filter.filter import Filter

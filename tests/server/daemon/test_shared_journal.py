@@ -18,8 +18,6 @@ from priory.server.tokens import issue
 from real_daemon import Daemon, request, serving
 from real_postgres import Postgres, Proxy
 
-pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
-
 MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(40, seed=3)]
 NEW = b"From: eve@mail.example\nSubject: You won\n\nDear lucky winner"
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from journals import SMALL, CountsOf, Journals, Open
 
+from journals import SMALL, CountsOf, Journals, Open
 from priory.demo import Drawn
 from priory.filter.filter import Filter
 from priory.filter.options import Limits, Options

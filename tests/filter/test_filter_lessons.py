@@ -4,14 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from journals import CountsOf, Open
 
+from journals import CountsOf, Open
 from priory.decision import Costs
 from priory.demo import Drawn
 from priory.features import Spec
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.journal import Selection, SelectionError
+from priory.journal import Selection
+from priory.message import parse
 
 BOUNDS = [(0.5, None), (None, 0.5), (0.9, 0.2), (1.0, 0.999), (0.0, None), (None, 1.0)]
 
@@ -73,24 +74,16 @@ def test_counts_are_as_if_the_forgotten_uncertain_lessons_had_never_existed(
         assert counts_of(filter_).parts == counts_of(never).parts
 
 
-def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> None:
-    selection = Selection(certainty_below=0.5)
-    assert not selection.is_everything
+def test_a_page_says_how_probable_each_label_was_before(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
     with opened(tmp_path) as filter_:
-        assert filter_.lessons.page(selection).lessons == []
-        with pytest.raises(ValueError, match="a journal knows no certainties: select by certainty"):
-            filter_.journal.queries.n_of(selection)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"certainty_below": 1.5}, "a probability, from 0 to 1"),
-        ({"certainty_above": -0.1}, "a probability, from 0 to 1"),
-        ({"certainty_above": float("nan")}, "a probability, from 0 to 1"),
-        ({"certainty_above": 0.5, "certainty_below": 0.5}, "certainty_above must be smaller than certainty_below"),
-    ],
-)
-def test_a_certainty_that_cannot_be_is_refused(wrong: dict[str, float], said: str) -> None:
-    with pytest.raises(SelectionError, match=said):
-        Selection(**wrong)  # type: ignore[arg-type]
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:300]))
+        judged = []
+        for drawn in mail[300:330]:
+            judged.append(filter_.check(drawn.raw).probabilities[drawn.label])
+            filter_.learn(drawn.raw, drawn.label)
+        page = filter_.lessons.page(most=30)
+        certainties = [lesson.certainty for lesson in reversed(page.lessons)]
+        assert certainties == pytest.approx(judged, abs=0.02)  # the lines have moved a little since
+        (first,) = filter_.lessons.page(most=1, after=filter_.lessons.page(most=329).after).lessons
+        assert (first.digest, first.certainty) == (parse(mail[0].raw).digest.hex(), None)
+        assert filter_.lessons.page(most=330).after is None

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journals import CountsOf, Journals, Open
 
+from journals import CountsOf, Journals, Open
 from priory.bayes import Counts
 from priory.decision import Costs
 from priory.demo import Drawn, draw

@@ -14,8 +14,6 @@ from priory.message import parse
 from real_daemon import wait_until
 from real_postgres import Postgres, Proxy
 
-pytestmark = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
-
 MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(40, seed=3)]
 NEW = b"From: eve@mail.example\nSubject: You won\n\nDear lucky winner"
 
