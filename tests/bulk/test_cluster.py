@@ -140,7 +140,8 @@ def test_a_running_cluster_is_reached_by_its_address(inbox: Path, tmp_path: Path
 
 
 def _end_of(_: object) -> None:
-    time.sleep(1)  # what ends a worker as it begins ends Dask's nanny, too
+    # Dask's nanny fails if its worker ends before the nanny has heard that it started, which no task can see.
+    time.sleep(1)
     os._exit(1)
 
 

@@ -296,7 +296,7 @@ def test_a_daemon_that_answers_drop_by_drop_is_not_waited_for(home: Path):
         with suppress(OSError):
             while True:
                 client.sendall(b"S")
-                time.sleep(0.1)
+                time.sleep(0.1)  # the pace of the drops: it ends when the client has left
 
     with answering(home, drip, n_clients=1):
         start = time.monotonic()

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from command import PRIORY, priory
 from every_form import state
 from priory.demo import draw
+from real_daemon import wait_until
 
 pytestmark = pytest.mark.cluster
 
@@ -41,9 +41,8 @@ def test_learn_prints_and_stores_the_same(inbox: Path, tmp_path: Path):
 def test_ctrl_c_keeps_lessons_and_ends_the_workers(much: Path, tmp_path: Path):
     command = [PRIORY, "learn", "ham", much / "ham.mbox", "--cluster", "local:2", "--json", "--home", tmp_path]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    while _n_learned(tmp_path) < 500:
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or _n_learned(tmp_path) >= 500)
+    assert process.poll() is None
     workers = _workers(process.pid)
     assert len(workers) == 2
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
@@ -63,9 +62,9 @@ def test_ctrl_c_while_the_workers_start_ends_all(much: Path, tmp_path: Path, com
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    while len(workers := _workers(process.pid)) < 2:
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_until(lambda: process.poll() is not None or len(_workers(process.pid)) == 2)
+    assert process.poll() is None
+    workers = _workers(process.pid)
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate()
     assert process.returncode == 130

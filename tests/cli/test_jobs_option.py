@@ -5,13 +5,13 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from command import PRIORY, priory
 from priory.demo import draw
+from real_daemon import wait_until
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -47,9 +47,7 @@ def _learning_on_two_cores(folder: Path, home: Path) -> tuple[subprocess.Popen[b
     """Start to learn much mail, and wait until the first lessons are durable."""
     command = [PRIORY, "learn", "--index", str(folder / "index"), "--jobs", "2", "--home", str(home), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    until = time.monotonic() + 60
-    while _n_learned(home) < 500 and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or _n_learned(home) >= 500)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) == 2
     return process, [int(child) for child in children]
@@ -116,9 +114,6 @@ def test_workers_end_with_their_killed_parent_and_lessons_are_kept(much: Path, t
     process, children = _learning_on_two_cores(much, tmp_path)
     process.kill()
     process.communicate(timeout=60)
-    until = time.monotonic() + 20
-    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
     assert _n_learned(tmp_path) >= 500
     assert priory("rebuild", home=tmp_path).returncode == 0

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from priory.cli.lab.options import By
 from priory.cli.options import CommandError
 from priory.demo import draw
 from priory.lab.mail import WAYS
+from real_daemon import wait_until
 
 PRIORY = str(Path(sys.executable).with_name("priory"))
 
@@ -112,8 +112,7 @@ def test_an_interrupted_replay_goes_on(inbox, tmp_path):
     many.write_text("".join(f"{label} {inbox / label / file}\n" for label, file in _repeated(inbox, 20)))
     environment = {**os.environ, "PRIORY_HOME": str(tmp_path)}
     process = subprocess.Popen([PRIORY, "lab", "replay", "--index", many], env=environment, stderr=subprocess.PIPE)
-    while not list((tmp_path / "lab").glob("replay-*/so-far-*.npz")) and process.poll() is None:
-        time.sleep(0.02)
+    wait_until(lambda: process.poll() is not None or list((tmp_path / "lab").glob("replay-*/so-far-*.npz")))
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
@@ -326,8 +325,11 @@ def test_a_replay_that_is_terminated_leaves_nothing_behind(inbox, tmp_path):
     many.write_text("".join(f"{label} {inbox / label / file}\n" for label, file in _repeated(inbox, 20)))
     environment = {**os.environ, "PRIORY_HOME": str(tmp_path)}
     process = subprocess.Popen([PRIORY, "lab", "replay", "--index", many], env=environment, stderr=subprocess.PIPE)
-    while not any((home / "journal.sqlite").exists() for home in temp_homes(process.pid)) and process.poll() is None:
-        time.sleep(0.02)
+    wait_until(
+        lambda: (
+            process.poll() is not None or any((home / "journal.sqlite").exists() for home in temp_homes(process.pid))
+        )
+    )
     process.terminate()
     process.communicate()
     assert process.returncode == 143

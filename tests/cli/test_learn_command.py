@@ -6,11 +6,11 @@ import shutil
 import signal
 import subprocess
 import tarfile
-import time
 from pathlib import Path
 
 from command import PRIORY, priory
 from priory.demo import draw
+from real_daemon import wait_until
 
 
 def test_learning_prints_counts_and_learning_twice_changes_nothing(inbox: Path, tmp_path: Path):
@@ -100,8 +100,7 @@ def test_ctrl_c_keeps_lessons(tmp_path: Path):
     command = [PRIORY, "learn", "ham", str(folder), "--json", "--home", str(home)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         log = home / "journal.sqlite-wal"
-        while process.poll() is None and not (log.exists() and log.stat().st_size > 500_000):
-            time.sleep(0.01)
+        wait_until(lambda: process.poll() is not None or (log.exists() and log.stat().st_size > 500_000))
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate()
     said = json.loads(out)

@@ -194,9 +194,10 @@ def test_forgetting_can_continue_after_the_process_was_killed(filter_: Filter) -
     child = os.fork()
     if child == 0:
         with Filter.open(filter_.home, OPTIONS) as mine:
-            for _ in mine.forget_many(AUTOMATICALLY, group=20):
+            for i, _ in enumerate(mine.forget_many(AUTOMATICALLY, group=20)):
                 os.write(writing, b".")
-                time.sleep(0.01)
+                if i == 2:
+                    signal.pause()  # so that it is killed before it is done, however late that is
         os._exit(0)
     os.read(reading, 1)
     os.kill(child, signal.SIGKILL)

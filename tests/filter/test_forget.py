@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,9 +89,10 @@ def test_a_killed_process_can_continue_to_forget(
 
     def forget() -> None:
         with opened(tmp_path) as mine:
-            for n in mine.forget_many(selection, group=5):
+            for i, n in enumerate(mine.forget_many(selection, group=5)):
                 os.write(writing, bytes([n]))
-                time.sleep(0.002)
+                if i == 30:
+                    signal.pause()  # so that it is killed before it is done, however late that is
 
     child = start(forget)
     acknowledged = sum(os.read(reading, 1)[0] for _ in range(7))

@@ -1,6 +1,5 @@
 """Nodes that are killed, cut off and left without a server end with the same counts, and lose nothing."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.journal import StoreAddress
 from priory.journal.shared.store import prepare_store
+from real_daemon import wait_until
 from real_nodes import Node, finished, lost, nodes
 from real_postgres import Postgres
 
@@ -22,8 +22,7 @@ def wait_for_acts(running: Sequence[Node], n: int) -> None:
     """Wait until each node has acknowledged `n` more acts."""
     goals = [(node, n_acknowledged(node) + n) for node in running]
     for node, goal in goals:
-        while n_acknowledged(node) < goal:
-            time.sleep(0.01)
+        wait_until(lambda node=node, goal=goal: n_acknowledged(node) >= goal)
 
 
 def test_whatever_fails_nodes_end_with_the_same_counts_and_lose_nothing(

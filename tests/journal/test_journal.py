@@ -131,18 +131,21 @@ def test_a_second_writer_gives_up_and_names_the_file(tmp_path: Path, journals: J
 
 def test_a_second_writer_waits_for_the_first(tmp_path: Path, journals: Journals, start: Start) -> None:
     journals.open(tmp_path).close()
-    reading, writing = os.pipe()
+    is_held, holds = os.pipe()
+    is_wanted, wants = os.pipe()
 
     def hold() -> None:
         journal = journals.open(tmp_path)
         with journal.writing():
             journal.learn(LESSON)
-            os.write(writing, b".")
-            time.sleep(0.4)
+            os.write(holds, b".")
+            os.read(is_wanted, 1)
+            time.sleep(0.4)  # the second writer waits inside the database, where no event tells of it
 
     pid = start(hold)
-    os.read(reading, 1)
+    os.read(is_held, 1)
     journal = journals.open(tmp_path, wait_s=20)
+    os.write(wants, b".")
     with journal.writing():
         assert journal.last_change == 1
         journal.learn(Lesson(b"\2" * 32, "spam", b"\0"))

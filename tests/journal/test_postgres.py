@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,6 +23,7 @@ from priory.journal.postgres import schema
 from priory.journal.postgres.connection import not_connected, translated_error
 from priory.journal.shared.store import open_store, prepare_store
 from priory.message import parse
+from real_daemon import wait_until
 
 pytestmark = only("postgres")
 
@@ -378,8 +378,7 @@ def test_a_replica_can_be_asked_but_not_taught(
     with Filter.open(tmp_path / "home", Options(spec=Spec(bits=12), store=store)) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:40]))
         with postgres.standby() as standby:
-            while not postgres.has_replayed(standby):
-                time.sleep(0.01)
+            wait_until(lambda: postgres.has_replayed(standby))
             there = Options(spec=Spec(bits=12), store=StoreAddress(standby.url(store.url.rpartition("/")[2])))
             with Filter.open(tmp_path / "there", there) as replica:
                 assert replica.check(mail[50].raw) == filter_.check(mail[50].raw)

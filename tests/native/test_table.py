@@ -4,7 +4,7 @@ import math
 import time
 from array import array
 from itertools import islice
-from threading import Thread
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -156,9 +156,16 @@ def test_two_threads_read_by_the_same_reading():
     none, many = ((as_buckets(0) * n, array("q", [0, n])) for n in (0, 3_000_000))
     reading, found = Scorer([1.0], [1.0], 0.5, 0.1), []
     reading.terms(rows, totals, *none, 1)
-    other = Thread(target=lambda: found.append(reading.terms(rows, totals, *many, 1)))
+    begins = Event()
+
+    def look_up() -> None:
+        begins.set()
+        found.append(reading.terms(rows, totals, *many, 1))
+
+    other = Thread(target=look_up)
     other.start()
-    time.sleep(0.002)
+    begins.wait()
+    time.sleep(0.002)  # until it is in the compiled loop, which cannot set an event
     for _ in range(64):
         reading.terms(rows, totals, *none, 1)
     _in_their_place = [array("d", [math.nan]) * (1 << bits) for bits in range(12, 19)]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from priory.processes.workers import AHEAD, WorkerError, Workers
+from real_daemon import is_running, wait_until
 
 
 def doubled(batch: list[int]) -> list[int]:
@@ -25,13 +26,10 @@ def doing(work: Callable) -> Callable:
     return lambda: nullcontext(work)
 
 
-def are_running(processes: list[int]) -> list[int]:
-    running = []
-    for process in processes:
-        with contextlib.suppress(FileNotFoundError):
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-            running += [process] if state != "Z" else []
-    return running
+def slow(_: object) -> int:
+    """Take a while, so that no worker is done before the others begin; return the worker's process."""
+    time.sleep(0.01)
+    return os.getpid()
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -129,10 +127,10 @@ def test_a_worker_killed_while_idle_is_reported():
 
 
 def test_no_worker_is_left_when_the_results_are_abandoned():
-    with Workers(3, doing(lambda _: (time.sleep(0.01), os.getpid())[1])) as workers:
+    with Workers(3, doing(slow)) as workers:
         results = workers.ordered(range(10_000))
         processes = [next(results) for _ in range(12)]
-    assert are_running(processes) == []
+    assert not any(map(is_running, processes))
 
 
 def open_files() -> list[int]:
@@ -178,14 +176,11 @@ def test_no_worker_outlives_its_parent(how: signal.Signals):
     )
     processes = {int(parent.stdout.readline()) for _ in range(30)}
     assert len(processes) == 3
-    assert are_running([*processes]) != []
+    assert any(map(is_running, processes))
     if how == signal.SIGINT:
         os.killpg(parent.pid, how)  # as a terminal does
     else:
         parent.send_signal(how)
     parent.wait(timeout=10)
     parent.stdout.close()
-    until = time.monotonic() + 10
-    while are_running([*processes]) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert are_running([*processes]) == []
+    wait_until(lambda: not any(map(is_running, processes)))

@@ -17,7 +17,7 @@ from priory.filter.filter import Filter
 from priory.filter.options import Autolearn, Options
 from priory.server.daemon.lesson_thread import LessonThread
 from priory.wire.spamd import Request
-from real_daemon import Daemon, request, serving
+from real_daemon import PATIENCE_S, Daemon, request, serving
 
 ON = "[autolearn]\non = true\ncertainty = 0.999\n"
 MAIL = list(draw(1100, seed=12))
@@ -127,22 +127,25 @@ def test_a_lesson_thread_that_is_busy_or_has_enough_declines(home: Path, certain
     options = Options(autolearn=Autolearn(certainty=0.999, per_day=1))
     lesson = Request("TELL", 5, message_class="ham", set_local=True, body=b"Subject: lunch\n\nat noon?")
 
+    async def wait_until_idle(lesson_thread: LessonThread) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while lesson_thread._thread.n_waiting:
+                await asyncio.sleep(0.01)
+
     async def offered(lesson_thread: LessonThread, filter_: Filter) -> list[int]:
         found = []
         telling = lesson_thread.tell(lesson)
         lesson_thread.offer(filter_.prepare(certain[0].raw), "ham")  # it is busy
         await telling
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # callbacks that are due run
         found.append(automatic(home))
         for drawn in certain[1:4]:  # one is learned, one finds no room, one is not even tried
             lesson_thread.offer(filter_.prepare(drawn.raw), "ham")
-            while lesson_thread._thread.n_waiting:
-                await asyncio.sleep(0.01)
+            await wait_until_idle(lesson_thread)
             found.append(automatic(home))
         assert set(lesson_thread._autolearn_at) == {"ham"}
         lesson_thread.offer(filter_.prepare(certain[4].raw), "spam")
-        while lesson_thread._thread.n_waiting:
-            await asyncio.sleep(0.01)
+        await wait_until_idle(lesson_thread)
         return [*found, automatic(home)]
 
     lesson_thread = LessonThread(home, options)
