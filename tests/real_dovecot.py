@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ports import reserved_port
 from real_daemon import PATIENCE_S, wait_until
-from real_postfix import free_port
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 PASSWORD = "lunch"
@@ -187,7 +187,7 @@ def dovecot(
         if parent.parts[1:2] == ("tmp",) and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o011)  # the owner of the mail must get through
     tls = "ssl = no" if certificate is None else f"ssl_cert = <{certificate}\nssl_key = <{certificate}"
-    store = Dovecot(folder, free_port(), free_port() if certificate else 0, free_port())
+    store = Dovecot(folder, reserved_port(), reserved_port() if certificate else 0, reserved_port())
     ports = {"imap": store.imap, "imaps": store.imaps, "lmtp": store.lmtp}
     owner = {"uid": mail.pw_uid, "gid": mail.pw_gid}
     settings = {"folder": folder, "password": PASSWORD, "tls": tls, "more": more, **ports, **owner}

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ports import reserved_port
 from real_daemon import PATIENCE_S, wait_until
-from real_postfix import free_port
 from unpacked import HOST, environment, made_ready, root_of
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "exim"
@@ -87,7 +87,7 @@ class Exim:
 @contextmanager
 def exim(folder: Path, spamd: Path, *acl: str) -> Iterator[Exim]:
     """Run an Exim with these of the recipes for its ACL, which asks a daemon that listens on a socket."""
-    root, port = root_of("exim", _PROGRAM), free_port()
+    root, port = root_of("exim", _PROGRAM), reserved_port()
     for name in ("spool", "bob"):
         (folder / name).mkdir(parents=True)
         shutil.chown(folder / name, "mail", "mail")

@@ -5,13 +5,13 @@ import pwd
 import shutil
 import signal
 import smtplib
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ports import reserved_port
 from real_daemon import PATIENCE_S, wait_until
 
 _MAIN = """
@@ -71,13 +71,6 @@ postlog unix-dgram n - n - 1 postlogd
 """
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass
 class Postfix:
     """A mail server that is running, as a test sees it."""
@@ -117,7 +110,7 @@ def postfix(
 
     What is given last is added to its main.cf and its master.cf.
     """
-    mail, port = pwd.getpwnam("mail"), free_port()
+    mail, port = pwd.getpwnam("mail"), reserved_port()
     for name in ("config", "queue", "data", "mail"):
         (folder / name).mkdir(parents=True)
     for parent in (folder, *folder.parents):

@@ -20,8 +20,8 @@ from pathlib import Path
 import psycopg
 
 import needed
+from ports import reserved_port
 from real_daemon import PATIENCE_S, wait_until
-from real_postfix import free_port
 
 PASSWORD = "not a secret"  #: of the account that owns all
 _FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=on", "max_connections=200")
@@ -44,7 +44,7 @@ class Postgres:
     """A server, running or not, as a test sees it. Start it in a thread that lives as long as it is to live."""
 
     folder: Path
-    port: int = field(default_factory=free_port)
+    port: int = field(default_factory=reserved_port)
     settings: Sequence[str] = _FAST
     _process: subprocess.Popen[bytes] | None = None
     _numbers: Iterator[int] = field(default_factory=count)
@@ -68,7 +68,7 @@ class Postgres:
                 return
             assert is_first, self.log
             assert "could not bind" in self.log, self.log
-            self.port = free_port()
+            self.port = reserved_port()
 
     def _launch(self) -> None:
         own = (f"port={self.port}", "listen_addresses=127.0.0.1", "unix_socket_directories=", "timezone=UTC")

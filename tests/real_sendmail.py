@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ports import reserved_port
 from real_daemon import PATIENCE_S, connected, wait_until
-from real_postfix import free_port
 from unpacked import HOST, environment, made_ready, root_of
 
 _PROGRAM = "usr/libexec/sendmail/sendmail"
@@ -71,7 +71,7 @@ class Sendmail:
 @contextmanager
 def sendmail(folder: Path, milter: int) -> Iterator[Sendmail]:
     """Run a Sendmail that asks a milter on a port of this machine."""
-    root, port, mail = root_of("sendmail", _PROGRAM), free_port(), pwd.getpwnam("mail")
+    root, port, mail = root_of("sendmail", _PROGRAM), reserved_port(), pwd.getpwnam("mail")
     for name in ("queue", "mail"):
         (folder / name).mkdir(parents=True)
     program = made_ready(root, _PROGRAM, folder)

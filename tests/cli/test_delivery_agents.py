@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,13 @@ def person(home: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def system_mailbox() -> Iterator[None]:
-    """Remove the mailbox that procmail creates beside its target."""
+    """Remove the mailbox that procmail creates beside its target, unless it has got mail."""
     mailbox = Path("/var/mail", pwd.getpwuid(os.geteuid()).pw_name)
     was_there = mailbox.exists()
     yield
-    if not was_there:
-        mailbox.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        if not was_there and not mailbox.stat().st_size:
+            mailbox.unlink()
 
 
 @pytest.fixture(params=["procmail", "maildrop"])

@@ -114,10 +114,10 @@ def test_an_interrupted_replay_goes_on(inbox, tmp_path):
     process = subprocess.Popen([PRIORY, "lab", "replay", "--index", many], env=environment, stderr=subprocess.PIPE)
     wait_until(lambda: process.poll() is not None or list((tmp_path / "lab").glob("replay-*/so-far-*.npz")))
     process.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert temp_homes(process.pid)  # as long as nobody has waited for the process, no other lab removes them
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    left = temp_homes(process.pid)
-    assert left
     replay_source = found("replay", "--index", many, home=tmp_path)
     assert replay_source["messages"] == 6000
     assert replay_source["messages_per_second"] is None

@@ -13,16 +13,11 @@ import pytest
 
 from command import PRIORY, priory
 from http_client import Client
+from ports import reserved_port
 from priory.server.tokens import TokenUse, read_tokens
 from real_daemon import PATIENCE_S, serving, wait_until
 
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -61,7 +56,7 @@ def test_a_browser_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     browser.write_text(f'#!/bin/sh\necho "$1" > {told}\n')
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", str(browser))
-    with serving(home, f'[http]\nlisten = "127.0.0.1:{free_port()}"\n') as daemon:
+    with serving(home, f'[http]\nlisten = "127.0.0.1:{reserved_port()}"\n') as daemon:
         said = priory("open", home=home)
         assert said.stdout.decode() == f"opened http://127.0.0.1:{daemon.port}\n"
         wait_until(lambda: told.exists() and told.read_text().endswith("\n"))
@@ -70,7 +65,7 @@ def test_a_browser_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_link_can_be_printed_and_leads_through_the_proxy_if_there_is_one(tmp_path: Path):
-    config = f'[http]\nlisten = "127.0.0.1:{free_port()}"\nurl = "https://priory.mail.example"\n'
+    config = f'[http]\nlisten = "127.0.0.1:{reserved_port()}"\nurl = "https://priory.mail.example"\n'
     with serving(tmp_path, config):
         said = priory("open", "--print", home=tmp_path)
     assert re.fullmatch(r"https://priory\.mail\.example/enter\?key=priory_[\w-]{43}\n", said.stdout.decode())
@@ -107,7 +102,7 @@ def test_a_daemon_without_a_page_is_reported_with_the_remedy(config: str, later:
     (tmp_path / "page.lock").write_text("127.0.0.1:1")  # of one that has ended
     with serving(tmp_path, config):
         if later:
-            (tmp_path / "priory.toml").write_text(later.format(port=free_port()))
+            (tmp_path / "priory.toml").write_text(later.format(port=reserved_port()))
         answer = priory("open", "--print", home=tmp_path)
     assert answer.returncode == 1
     assert said in answer.stderr.decode()

@@ -15,12 +15,12 @@ import pytest
 
 from command import priory
 from mailbox_of import Mailbox, note
+from ports import reserved_port
 from priory.imap.account import Account, MailboxError, password_of
 from priory.imap.session import Session
 from priory.imap.sightings import INBOX, FolderMark
 from priory.imap.store import SightingStore
 from real_dovecot import PASSWORD
-from real_postfix import free_port
 
 
 def refused(mailbox: Mailbox, *options: str, **settings: object) -> str:
@@ -102,7 +102,7 @@ def _goes_away(listening: socket.socket, last_words: bytes) -> None:
 
 
 def test_a_server_that_is_not_there_is_an_error_for_cron(mailbox: Mailbox):
-    port = free_port()
+    port = reserved_port()
     said = refused(mailbox, "--once", port=port)
     assert said == f"127.0.0.1:{port}: Connection refused; nothing is lost, the next run continues from here"
 

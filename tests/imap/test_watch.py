@@ -6,9 +6,9 @@ import signal
 
 from command import priory
 from mailbox_of import Mailbox, note
+from ports import reserved_port
 from priory.filter.filter import Filter
 from real_daemon import Daemon
-from real_postfix import free_port
 
 
 def connected(watcher: Daemon, times: int = 1) -> None:
@@ -48,7 +48,7 @@ def test_it_goes_on_after_the_connection_was_cut(mailbox: Mailbox):
 
 
 def test_it_waits_for_a_server_that_is_not_there_ever_longer(mailbox: Mailbox):
-    port = free_port()
+    port = reserved_port()
     with mailbox.watching(port=port) as watcher:
         watcher.wait_until(lambda: watcher.n_logged("interrupted") == 3)
     assert watcher.n_logged(f"interrupted why='127.0.0.1:{port}: Connection refused'") == 3

@@ -12,11 +12,12 @@ import pytest
 import needed
 from command import priory
 from forwarded import apple_mail, thunderbird
+from ports import reserved_port
 from priory.features import VERSION
 from priory.filter.filter import Filter
 from priory.journal import open_file_to_read
 from real_daemon import wait_until
-from real_postfix import free_port, postfix
+from real_postfix import postfix
 
 pytestmark = pytest.mark.mta
 
@@ -101,7 +102,7 @@ def test_mail_is_learned_by_forwarding_it(home: Path, tmp_path: Path):
     (home / "priory.toml").write_text('[report]\nsenders = ["@home.example"]\n')
     with (
         program(tmp_path / "run", home) as run,
-        postfix(tmp_path / "postfix", free_port(), main=MAIN.format(), master=MASTER.format(program=run)) as server,
+        postfix(tmp_path / "postfix", reserved_port(), main=MAIN.format(), master=MASTER.format(program=run)) as server,
     ):
         with Filter.open(home) as filter_:
             assert filter_.check(parcel(100)).label != "spam"
@@ -135,7 +136,7 @@ def test_a_report_waits_until_it_can_be_learned(home: Path, tmp_path: Path):
     (home / "priory.toml").write_text("[report]\nsenders = [1]\n")
     with (
         program(tmp_path / "run", home) as run,
-        postfix(tmp_path / "postfix", free_port(), main=MAIN.format(), master=MASTER.format(program=run)) as server,
+        postfix(tmp_path / "postfix", reserved_port(), main=MAIN.format(), master=MASTER.format(program=run)) as server,
     ):
         server.send(thunderbird(parcel(0)), to="spam@home.example", sender="bob@home.example")
         wait_until(lambda: "status=deferred" in server.log, lambda: server.log)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ports import reserved_port
 from real_daemon import Daemon, ask, is_running, opened, serving, starting
-from real_postfix import free_port
 
 PING = b"PING SPAMC/1.5\r\n\r\n"
 PONG = b"SPAMD/1.5 0 PONG\r\n"
@@ -65,7 +65,7 @@ def test_a_reload_that_fails_before_the_first_workers_are_ready_leaves_them(home
 
 
 def test_two_reloads_in_a_row_with_another_address(home: Path):
-    port = free_port()
+    port = reserved_port()
     with serving(home, "[serve]\nworkers = 2\n") as daemon:
         with held_up(home):
             (home / "priory.toml").write_text(f'[serve]\nworkers = 2\n[spamd]\nlisten = "127.0.0.1:{port}"\n')

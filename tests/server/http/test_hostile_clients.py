@@ -13,7 +13,7 @@ import pytest
 from http_client import Client
 from priory.server.http.process import MOST_CLIENTS
 from priory.server.tokens import issue
-from real_daemon import PATIENCE_S, Daemon, received, serving, wait_until
+from real_daemon import PATIENCE_S, Daemon, opened, received, serving, wait_until
 
 CONFIG = '[serve]\nworkers = 1\ntimeout = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
 FORM = {"Content-Type": "multipart/form-data; boundary=b"}
@@ -43,10 +43,9 @@ def sent(client: Client, path: str, body: bytes = b"", kind: str = "") -> socket
     return connection
 
 
-def is_held(port: int, by: int) -> bool:
-    """Tell whether the process behind a port has the connection to another open, as Linux lists them."""
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return any(line[1].endswith(f":{by:04X}") and line[2].endswith(f":{port:04X}") and line[9] != "0" for line in lines)
+def sockets(daemon: Daemon) -> set[str]:
+    """Return the sockets that the processes of a daemon have open."""
+    return {name for worker in daemon.workers for name in opened(worker, "socket")}
 
 
 def is_answered(daemon: Daemon) -> bool:
@@ -59,8 +58,10 @@ def is_answered(daemon: Daemon) -> bool:
 def test_who_does_not_take_the_answer_is_let_go(daemon: Daemon):
     upload = b'--b\r\nContent-Disposition: form-data; name="m"; filename="m"\r\n\r\n' + LARGE + b"\r\n--b--\r\n"
     assert client(daemon).ask("POST", "/check/message?index=0", upload, FORM).body == LARGE
+    before = sockets(daemon)
     with sent(client(daemon), "/check/message?index=0", upload, FORM["Content-Type"]) as lazy:
-        wait_until(lambda: not is_held(lazy.getsockname()[1], by=daemon.port))
+        assert sockets(daemon) - before  # it has taken the upload
+        wait_until(lambda: sockets(daemon) <= before)
         assert len(received(lazy)) < len(LARGE)
 
 
@@ -69,10 +70,10 @@ def test_work_that_clients_leave_behind_is_bounded(daemon: Daemon):
     turn = os.open(daemon.home, os.O_RDONLY)
     try:
         flock(turn, LOCK_EX)  # so whatever is to be forgotten waits
+        before = sockets(daemon)
         for i in range(MOST_CLIENTS + 20):
-            with sent(teacher, f"/v1/forget?digest={i:064x}") as hasty:
-                port = hasty.getsockname()[1]
-            wait_until(lambda port=port: not is_held(port, by=daemon.port))
+            sent(teacher, f"/v1/forget?digest={i:064x}").close()
+            wait_until(lambda: sockets(daemon) <= before)
         assert not all(is_answered(daemon) for _ in range(20))
     finally:
         os.close(turn)

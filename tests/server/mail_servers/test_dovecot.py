@@ -1,5 +1,6 @@
 """People teach the filter by moving mail: a real Postfix, a real Dovecot, and a mail program's commands."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -7,13 +8,14 @@ import pytest
 
 import needed
 from five_labels import CONFIG, teach
+from ports import reserved_port
 from priory.features import VERSION
 from priory.filter.filter import Filter
 from priory.journal import open_file_to_read
 from priory.server.tokens import issue
 from real_daemon import PATIENCE_S, serving, wait_until
 from real_dovecot import RECIPES, dovecot
-from real_postfix import free_port, postfix
+from real_postfix import postfix
 
 pytestmark = pytest.mark.mta
 
@@ -46,7 +48,7 @@ def learned(home: Path) -> list[tuple[str, str]]:
 
 
 def test_mail_is_learned_by_moving_it(home: Path, tmp_path: Path):
-    port, spamd = free_port(), tmp_path / "spamd.sock"
+    port, spamd = reserved_port(), tmp_path / "spamd.sock"
     config = f'[milter]\nlisten = "127.0.0.1:{port}"\n[spamd]\nlisten = "{spamd}"\n'
     with (
         serving(home, config),
@@ -135,11 +137,13 @@ def test_what_is_delivered_goes_to_the_folder_of_its_label(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("n_bytes", "why"), [(10_485_761, b"it has more than 10485760 bytes"), (100, b"no answer from /run/priory/")]
+    ("n_bytes", "why"), [(10_485_761, b"it has more than 10485760 bytes"), (100, b"no answer from SOCKET")]
 )
-def test_the_recipe_says_why_a_message_was_not_learned(n_bytes: int, why: bytes):
-    program = RECIPES / "dovecot" / "priory-learn"
+def test_the_recipe_says_why_a_message_was_not_learned(n_bytes: int, why: bytes, tmp_path: Path):
+    program, address = Path(shutil.copy(RECIPES / "dovecot" / "priory-learn", tmp_path)), tmp_path / "spamd.sock"
+    program.write_text(program.read_text().replace("/run/priory/spamd.sock", str(address)))
     raw = message(0).ljust(n_bytes, b" ")
     done = subprocess.run([program, "spam", "bob"], input=raw, capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 75
+    why = why.replace(b"SOCKET", bytes(address))
     assert done.stderr.startswith(b"priory-learn: a message was not learned as spam: " + why)

@@ -12,11 +12,12 @@ import pytest
 
 import needed
 from metrics_client import metrics
+from ports import reserved_port
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
 from priory.filter.options import Autolearn, Options
 from real_daemon import serving, wait_until
-from real_postfix import free_port, postfix
+from real_postfix import postfix
 
 pytestmark = pytest.mark.mta
 
@@ -33,7 +34,7 @@ def sent(drawn: Drawn, number: int) -> bytes:
 
 
 def test_a_message_arrives_with_its_verdict_and_without_forged_ones(home: Path, mail: list[Drawn], tmp_path: Path):
-    port = free_port()
+    port = reserved_port()
     with serving(home, f'[milter]\nlisten = "127.0.0.1:{port}"\n'), postfix(tmp_path / "postfix", port) as server:
         server.send(b"X-Spam-Flag: NO\r\nX-Priory-Verdict: ham; spam=0.0001\r\n" + sent(mail[0], 0))
         (raw,) = server.arrived(1)
@@ -48,7 +49,7 @@ def test_a_message_arrives_with_its_verdict_and_without_forged_ones(home: Path, 
 def test_spam_is_refused_while_it_is_sent_or_held(home: Path, mail: list[Drawn], tmp_path: Path):
     with Filter.open(home) as filter_:
         spam = next(drawn for drawn in mail if filter_.check(drawn.raw).label == "spam")
-    port = free_port()
+    port = reserved_port()
     config = f'[milter]\nlisten = "127.0.0.1:{port}"\n'
     with postfix(tmp_path / "postfix", port) as server:
         with (
@@ -68,7 +69,7 @@ def test_spam_is_refused_while_it_is_sent_or_held(home: Path, mail: list[Drawn],
 def test_mail_flows_without_the_daemon_and_is_marked_again_when_it_is_back(
     home: Path, mail: list[Drawn], tmp_path: Path
 ):
-    port = free_port()
+    port = reserved_port()
     config = f'[milter]\nlisten = "127.0.0.1:{port}"\n'
     with postfix(tmp_path / "postfix", port) as server:
         server.send(sent(mail[0], 0))
@@ -81,7 +82,7 @@ def test_mail_flows_without_the_daemon_and_is_marked_again_when_it_is_back(
 
 def test_what_was_learned_while_it_arrived_is_taken_back_by_who_has_got_it(tmp_path: Path):
     """Postfix asks about a message before it writes on it when it came, and to whom."""
-    mail, port, home = list(draw(1100, seed=12)), free_port(), tmp_path / "home"
+    mail, port, home = list(draw(1100, seed=12)), reserved_port(), tmp_path / "home"
     rules = Options(autolearn=Autolearn(certainty=0.999))
     with Filter.open(home, rules) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:1000]))
@@ -100,7 +101,7 @@ def test_what_was_learned_while_it_arrived_is_taken_back_by_who_has_got_it(tmp_p
 
 
 def test_none_is_lost_or_doubled_when_the_daemon_is_killed(home: Path, mail: list[Drawn], tmp_path: Path):
-    n, port = 1000, free_port()
+    n, port = 1000, reserved_port()
     config = f'[milter]\nlisten = "127.0.0.1:{port}"\n[serve]\nworkers = 2\n'
     with postfix(tmp_path / "postfix", port) as server, ThreadPoolExecutor(8) as senders:
         with serving(home, config) as daemon:
@@ -122,7 +123,7 @@ def test_none_is_lost_or_doubled_when_the_daemon_is_killed(home: Path, mail: lis
 
 
 def test_what_a_mail_server_asked_is_counted(home: Path, mail: list[Drawn], tmp_path: Path):
-    port = free_port()
+    port = reserved_port()
     config = f'[milter]\nlisten = "127.0.0.1:{port}"\n[http]\nlisten = "{home}/http"\n'
     with serving(home, config) as daemon, postfix(tmp_path / "postfix", port) as server:
         for i in range(5):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ports import reserved_port
 from priory.demo import Drawn
 from priory.filter.filter import Filter
 from real_daemon import serving
-from real_postfix import free_port
 from real_sendmail import sendmail
 
 pytestmark = pytest.mark.mta
@@ -24,7 +24,7 @@ def sent(raw: bytes) -> bytes:
 def test_mail_is_marked_where_there_is_a_daemon_and_flows_where_there_is_none(
     home: Path, mail: list[Drawn], tmp_path: Path
 ):
-    port = free_port()
+    port = reserved_port()
     with sendmail(tmp_path / "sendmail", port) as server:
         server.send(sent(mail[0].raw))
         unmarked = email.message_from_bytes(server.arrived())
@@ -43,7 +43,7 @@ def test_mail_is_marked_where_there_is_a_daemon_and_flows_where_there_is_none(
 def test_spam_is_refused_while_it_is_sent(home: Path, mail: list[Drawn], tmp_path: Path):
     with Filter.open(home) as filter_:
         spam = next(drawn for drawn in mail if filter_.check(drawn.raw).label == "spam")
-    port = free_port()
+    port = reserved_port()
     config = f'[milter]\nlisten = "127.0.0.1:{port}"\nreject = {{ ham = 0, spam = -1 }}\n'
     with (
         serving(home, config),
