@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    from acting_node import BITS, counted
+    from node_program import BITS, counted
     from priory.features import VERSION, Spec
     from priory.filter.filter import Filter
     from priory.filter.options import Options

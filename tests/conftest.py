@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import needed
 import real_postgres
+import requirements
 from journals import SMALL, CountsOf, Databases, Files, Journals, Open, Start
 from priory.bayes import Counts
 from priory.demo import Drawn, draw
@@ -29,7 +29,7 @@ def corpora() -> Path:
     """The folder of real mail; without it a test is skipped, but never in CI."""
     folder = os.environ.get("PRIORY_CORPORA")
     if folder is None:
-        needed.missing("PRIORY_CORPORA does not name the folder of the real corpora")
+        requirements.missing("PRIORY_CORPORA does not name the folder of the real corpora")
     return Path(folder)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-import needed
+import requirements
 from real_daemon import PATIENCE_S
 
 _SHIFTED = """() => {
@@ -22,7 +22,7 @@ _SHIFTED = """() => {
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium; without it a test is skipped, but never in CI."""
-    program = needed.program("chromium")
+    program = requirements.program("chromium")
     expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ports import reserved_port
 from real_daemon import PATIENCE_S, wait_until
-from unpacked import HOST, environment, made_ready, root_of
+from unpacked_servers import HOST, environment, made_ready, root_of
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "exim"
 _PROGRAM = "usr/sbin/exim4"

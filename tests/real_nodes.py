@@ -13,7 +13,7 @@ from typing import NamedTuple
 from real_daemon import PATIENCE_S
 from real_postgres import Postgres, Proxy, proxy
 
-_ACTING = Path(__file__).with_name("acting_node.py")
+_PROGRAM = Path(__file__).with_name("node_program.py")
 
 
 class Act(NamedTuple):
@@ -40,7 +40,7 @@ class Node:
     def start(self) -> None:
         self.home.mkdir(exist_ok=True)
         seed = next(self._seeds)
-        command = [sys.executable, _ACTING, self.url, self.home, self.name, seed, self.n_messages]
+        command = [sys.executable, _PROGRAM, self.url, self.home, self.name, seed, self.n_messages]
         self._process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

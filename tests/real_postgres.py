@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psycopg
 
-import needed
+import requirements
 from ports import reserved_port
 from real_daemon import PATIENCE_S, wait_until
 
@@ -30,7 +30,7 @@ _FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=on", "max_conn
 def programs() -> Path:
     """Return the folder of PostgreSQL's programs, which Debian keeps out of the path; the newest, if there are some."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
-    return found[-1] if found else needed.missing("postgresql is not installed")
+    return found[-1] if found else requirements.missing("postgresql is not installed")
 
 
 def _as_owner(*command: str | Path) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ports import reserved_port
 from real_daemon import PATIENCE_S, connected, wait_until
-from unpacked import HOST, environment, made_ready, root_of
+from unpacked_servers import HOST, environment, made_ready, root_of
 
 _PROGRAM = "usr/libexec/sendmail/sendmail"
 #: As docs/sendmail.md has it, but for the port.

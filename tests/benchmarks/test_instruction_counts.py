@@ -5,14 +5,14 @@ import json
 import pytest
 
 import counting
-import needed
+import requirements
 from instructions import COMMITTED, REFRESH, counted, differences, too_many
 
 
 @pytest.fixture
 def valgrind() -> None:
     """What counts the instructions; without it a test is skipped, but never in CI."""
-    needed.program(counting.VALGRIND)
+    requirements.program(counting.VALGRIND)
 
 
 def test_checking_and_learning_take_no_more_instructions_than_committed(valgrind):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from every_form import mail_in_every_form
+from mail_formats import mail_in_every_form
 from priory.bulk.cluster import Cluster, opened
 
 

@@ -10,7 +10,7 @@ import dask
 import pytest
 from distributed import LocalCluster
 
-from every_form import state
+from mail_formats import state
 from priory.bulk import batches
 from priory.bulk import local as bulk
 from priory.bulk.cluster import AHEAD, Cluster, ClusterError, opened, read_ahead

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from every_form import mail_in_every_form, state
+from mail_formats import mail_in_every_form, state
 from priory.bulk.local import NICENESS, checked, read_ahead
 from priory.corpus import Corpus, CorpusError, Labelled, read, read_index
 from priory.filter.filter import Filter

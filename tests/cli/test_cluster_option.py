@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import PRIORY, priory
-from every_form import state
+from mail_formats import state
 from priory.demo import draw
 from real_daemon import wait_until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from command import PRIORY
 from real_daemon import PATIENCE_S, serving
 
@@ -51,7 +51,7 @@ def system_mailbox() -> Iterator[None]:
 @pytest.fixture(params=["procmail", "maildrop"])
 def deliver(request: pytest.FixtureRequest, person: Path, system_mailbox: None) -> Deliver:
     """Pass a message to an agent; return the folder and the content of the delivered message."""
-    needed.program(request.param)
+    requirements.program(request.param)
     path = f"{person.parent / 'bin'}:/usr/bin:/bin"
     if request.param == "procmail":
         command = ["procmail", f"HOME={person}", f"PATH={path}", str(RECIPES / "procmail" / "procmailrc")]

@@ -7,7 +7,7 @@ import pytest
 
 from command import priory
 from five_labels import CONFIG, LABELS, mail, said, teach
-from forwarded import thunderbird
+from mail_programs import thunderbird
 from priory.filter.filter import Filter
 from real_daemon import serving
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from command import priory
-from forwarded import ORIGINAL, PROGRAMS, mutt, thunderbird
+from mail_programs import ORIGINAL, PROGRAMS, mutt, thunderbird
 from priory.cli.app import app
 from priory.config import ConfigError
 from priory.config.parse import load_toml, reporters_in

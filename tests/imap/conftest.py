@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import needed
-from mailbox_of import Mailbox
+import requirements
+from imap_mailbox import Mailbox
 from priory.demo import draw
 from priory.filter.filter import Filter
 from real_dovecot import Dovecot, dovecot
@@ -28,7 +28,7 @@ service anvil {
 @pytest.fixture(scope="session")
 def can_run_dovecot() -> None:
     """Without Dovecot and openssl, or the right to start it, tests with a server are skipped, but never in CI."""
-    needed.servers("dovecot", "openssl")
+    requirements.servers("dovecot", "openssl")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from five_labels import said, teach
-from mailbox_of import Mailbox, note
+from imap_mailbox import Mailbox, note
 
 FOLDERS = {"newsletter": "News", "phishing": "Phishing"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from command import priory
-from mailbox_of import Mailbox, note
+from imap_mailbox import Mailbox, note
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailbox_of import Mailbox, note
+from imap_mailbox import Mailbox, note
 from priory.filter.filter import Filter
 from real_dovecot import PASSWORD
 

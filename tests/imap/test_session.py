@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from command import priory
-from mailbox_of import Mailbox, note
+from imap_mailbox import Mailbox, note
 from ports import reserved_port
 from priory.imap.account import Account, MailboxError, password_of
 from priory.imap.session import Session

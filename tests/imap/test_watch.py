@@ -5,7 +5,7 @@ import re
 import signal
 
 from command import priory
-from mailbox_of import Mailbox, note
+from imap_mailbox import Mailbox, note
 from ports import reserved_port
 from priory.filter.filter import Filter
 from real_daemon import Daemon

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from acting_node import BITS, counted
+from node_program import BITS, counted
 from priory.features import VERSION
 from priory.filter.filter import Filter
 from priory.filter.options import Options

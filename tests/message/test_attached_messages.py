@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forwarded import ORIGINAL, PROGRAMS, thunderbird
+from mail_programs import ORIGINAL, PROGRAMS, thunderbird
 from priory.demo import draw
 from priory.message import attached_messages, parse
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from priory.demo import Drawn, draw
 
 MAIL = list(draw(240, seed=4))
@@ -26,4 +26,4 @@ def home(lessons: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def spamc() -> str:
     """SpamAssassin's client; without it a test is skipped, but never in CI."""
-    return needed.program("spamc")
+    return requirements.program("spamc")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from command import priory
-from forwarded import apple_mail, thunderbird
+from mail_programs import apple_mail, thunderbird
 from ports import reserved_port
 from priory.features import VERSION
 from priory.filter.filter import Filter
@@ -48,7 +48,7 @@ exit "$(cat $$.status)"
 @pytest.fixture(autouse=True)
 def _postfix_is_here() -> None:
     """Without Postfix, or the right to start it, these tests are skipped, but never in CI."""
-    needed.servers("postfix")
+    requirements.servers("postfix")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from command import PRIORY
 from real_daemon import Daemon, request, wait_until
 
@@ -20,7 +20,7 @@ PR_SET_MDWE = 65  #: from Linux 6.3 on: memory that was written cannot become ex
 @pytest.fixture(scope="session")
 def systemd_analyze() -> str:
     """systemd-analyze; without it a test is skipped, but never in CI."""
-    return needed.program("systemd-analyze")
+    return requirements.program("systemd-analyze")
 
 
 def test_systemd_finds_nothing_wrong_with_the_unit(systemd_analyze: str, tmp_path: Path):

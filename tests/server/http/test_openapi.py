@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-import needed
+import requirements
 from command import priory
 from http_client import Client
 from priory.demo import Drawn, draw
@@ -158,7 +158,7 @@ def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
 
 
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
-    needed.program("curl")
+    requirements.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
     for name, some in (("inbox.mbox", mail[1:3]), ("junk.mbox", mail[3:6])):
         (tmp_path / name).write_bytes(b"\n".join(b"From ann\n" + drawn.raw.rstrip() + b"\n" for drawn in some))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from five_labels import CONFIG, teach
 from ports import reserved_port
 from priory.features import VERSION
@@ -25,7 +25,7 @@ SUBJECT = "Your parcel is waiting"
 @pytest.fixture(autouse=True)
 def _servers_are_here() -> None:
     """Without Postfix and Dovecot, or the right to start them, these tests are skipped, but never in CI."""
-    needed.servers("postfix", "dovecot", "spamc")
+    requirements.servers("postfix", "dovecot", "spamc")
 
 
 def message(number: int) -> bytes:
@@ -99,7 +99,7 @@ plugin {{
 
 
 def test_mail_is_learned_as_the_label_that_a_folder_has_the_name_of(tmp_path: Path):
-    needed.program("curl")
+    requirements.program("curl")
     home, http = tmp_path / "home", tmp_path / "http.sock"
     teach(home)
     recipes = tmp_path / "dovecot" / "recipes"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from metrics_client import metrics
 from ports import reserved_port
 from priory.demo import Drawn, draw
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.mta
 @pytest.fixture(autouse=True)
 def _postfix_is_here() -> None:
     """Without Postfix, or the right to start it, these tests are skipped, but never in CI."""
-    needed.servers("postfix")
+    requirements.servers("postfix")
 
 
 def sent(drawn: Drawn, number: int) -> bytes:

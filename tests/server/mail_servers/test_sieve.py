@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import needed
+import requirements
 from priory.demo import Drawn
 from priory.filter.filter import Filter
 from priory.filter.headers import mark
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.mta
 @pytest.fixture(autouse=True)
 def _dovecot_is_here() -> None:
     """Without Dovecot, or the right to start it, these tests are skipped, but never in CI."""
-    needed.servers("dovecot", "spamc", "sievec")
+    requirements.servers("dovecot", "spamc", "sievec")
 
 
 def numbered(raw: bytes, number: int) -> bytes:

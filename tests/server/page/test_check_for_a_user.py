@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dropping import drop, drop_unheard
+from file_drop import drop, drop_unheard
 from http_client import Client
 from priory.filter.filter import Filter
 from priory.filter.verdict import digits, in_words

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dropping import drop, drop_unheard
+from file_drop import drop, drop_unheard
 from http_client import Client
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dropping import drop
+from file_drop import drop
 from five_labels import CONFIG, LABELS, said, teach
 from priory.server.page.layout import label_colours
 from real_browser import Visit

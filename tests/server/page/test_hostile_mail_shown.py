@@ -8,7 +8,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 
-from dropping import drop
+from file_drop import drop
 from hostile_mail import HOSTILE
 from priory.filter.explanation import Explanation
 from priory.filter.filter import Filter

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dropping import drop_unheard
+from file_drop import drop_unheard
 from priory.demo import draw
 from priory.filter.filter import Filter
 from priory.server.tokens import issue

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-import needed
+import requirements
 
 BUILD = Path(__file__).parents[1] / "build"
 HOST = "mx.home.example"
@@ -22,7 +22,7 @@ def root_of(name: str, program: str) -> Path:
     root = BUILD / name / "root"
     if (root / program).exists() and os.geteuid() == 0:
         return root
-    return needed.missing(f"there is no {name} to be started as root (make {name})")
+    return requirements.missing(f"there is no {name} to be started as root (make {name})")
 
 
 def made_ready(root: Path, program: str, folder: Path) -> str:

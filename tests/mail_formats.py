@@ -1,4 +1,4 @@
-"""The same mail in every form there is, and what a filter has made of it."""
+"""The same mail in every format that can be read, and the state of a filter that has learned it."""
 
 import io
 import sqlite3

@@ -1,6 +1,6 @@
-"""A node that learns, relearns and forgets at random in a journal that it shares, as a process of its own.
+"""The program of a node: it learns, relearns and forgets at random in a shared journal.
 
-    python acting_node.py URL HOME NAME SEED MESSAGES
+    python node_program.py URL HOME NAME SEED MESSAGES
 
 Like a worker of the daemon it checks with one filter, which follows the others, and learns with another. It notes what
 it is about to do, and what was acknowledged. Told a number on its standard input it stops, and once it has

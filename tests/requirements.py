@@ -1,4 +1,4 @@
-"""What a test needs of the machine: without it the test is skipped with the reason, but never in CI."""
+"""Programs and rights that a test requires of the machine. Without them it is skipped, but in CI it fails."""
 
 import os
 import shutil
@@ -16,12 +16,11 @@ def missing(reason: str) -> NoReturn:
 
 def program(name: str) -> str:
     """Return the path of a program."""
-    found = shutil.which(name)
-    return found or missing(f"{name} is not installed")
+    return shutil.which(name) or missing(f"{name} is not installed")
 
 
 def servers(*names: str) -> None:
-    """Need programs that only root can start as a test wants them."""
+    """Require programs that only root can start as a test wants them."""
     for name in names:
         program(name)
     if os.geteuid() != 0:

@@ -1,4 +1,4 @@
-"""Drops a file on the page, as a person would."""
+"""Drop a file on the page, as a person would."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""A message, forwarded as an attachment as common mail programs do it."""
+"""A message forwarded as an attachment, as common mail programs do it."""
 
 import base64
 import binascii
