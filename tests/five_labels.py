@@ -49,7 +49,7 @@ def teach(home: Path, n: int = 600) -> None:
             pass
 
 
-def said(home: Path) -> dict[str, bytes]:
+def surest_messages(home: Path) -> dict[str, bytes]:
     """For each label the message of which the filter is surest that it has this label, of those it has not learned."""
     asked = mail()[600:]
     with Filter.open(home, parse(CONFIG)) as filter_:

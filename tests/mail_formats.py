@@ -11,24 +11,24 @@ from priory.filter.prepare import MOST_BYTES_TOGETHER
 
 
 def mail_in_every_form(folder: Path) -> Path:
-    drawn = list(draw(300, seed=5))
+    messages = list(draw(300, seed=5))
     for name in ("files", "box/cur", "box/new"):
         (folder / name).mkdir(parents=True)
     lines = []
-    for i, each in enumerate(drawn):
-        (folder / f"files/{i:03}.eml").write_bytes(each.raw)
-        (folder / f"box/cur/{i:03}.x:2,S").write_bytes(each.raw)
-        lines.append(f"{each.label} files/{i:03}.eml\n")
+    for i, message in enumerate(messages):
+        (folder / f"files/{i:03}.eml").write_bytes(message.raw)
+        (folder / f"box/cur/{i:03}.x:2,S").write_bytes(message.raw)
+        lines.append(f"{message.label} files/{i:03}.eml\n")
     (folder / "files/notes.txt").write_bytes(b"Buy milk\n")
-    (folder / "files/small.mbox").write_bytes(b"".join(b"From a\n" + each.raw + b"\n\n" for each in drawn[:9]))
-    large = b"".join(b"From a\n" + each.raw + b"\n\n" for each in drawn) * 2
+    (folder / "files/small.mbox").write_bytes(b"".join(b"From a\n" + message.raw + b"\n\n" for message in messages[:9]))
+    large = b"".join(b"From a\n" + message.raw + b"\n\n" for message in messages) * 2
     assert len(large) > MOST_BYTES_TOGETHER
     (folder / "files/large.mbox").write_bytes(large)
     with tarfile.open(folder / "files/mail.tar", "w") as archive:
-        for i, each in enumerate(drawn[:70]):
+        for i, message in enumerate(messages[:70]):
             member = tarfile.TarInfo(f"{i}.eml")
-            member.size = len(each.raw)
-            archive.addfile(member, io.BytesIO(each.raw))
+            member.size = len(message.raw)
+            archive.addfile(member, io.BytesIO(message.raw))
         archive.addfile(tarfile.TarInfo("nothing.txt"), io.BytesIO(b""))
     (folder / "index").write_text("".join(lines))
     return folder

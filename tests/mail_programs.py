@@ -70,7 +70,7 @@ def thunderbird(*messages: bytes) -> bytes:
         'Content-Disposition: attachment; filename="Ihr Paket wartet.eml"\nContent-Transfer-Encoding: 8bit'
     )
     head = _head("User-Agent: Mozilla Thunderbird\nContent-Language: en-GB", boundary)
-    return _wrapped(head, text, *(_attached(fields, each) for each in messages), boundary=boundary)
+    return _wrapped(head, text, *(_attached(fields, message) for message in messages), boundary=boundary)
 
 
 def apple_mail(*messages: bytes) -> bytes:
@@ -81,7 +81,7 @@ def apple_mail(*messages: bytes) -> bytes:
         '\tname="Ihr Paket.eml";\n\tx-apple-part-url="C1"\nContent-Transfer-Encoding: 7bit'
     )
     head = _head("X-Mailer: Apple Mail (2.3774.300.61.1.2)", boundary)
-    return _wrapped(head, text, *(_attached(fields, each) for each in messages), text, boundary=boundary)
+    return _wrapped(head, text, *(_attached(fields, message) for message in messages), text, boundary=boundary)
 
 
 def outlook(*messages: bytes) -> bytes:
@@ -96,7 +96,7 @@ def outlook(*messages: bytes) -> bytes:
         '\tcreation-date="Mon, 06 Jan 2025 08:59:12 GMT"'
     )
     head = _head("Thread-Index: AdtgB0==\nX-MS-Has-Attach: yes", boundary)
-    return _wrapped(head, text, *(_attached(fields, each) for each in messages), boundary=boundary)
+    return _wrapped(head, text, *(_attached(fields, message) for message in messages), boundary=boundary)
 
 
 def mutt(*messages: bytes) -> bytes:
@@ -104,7 +104,7 @@ def mutt(*messages: bytes) -> bytes:
     text = b"Content-Type: text/plain; charset=us-ascii\nContent-Disposition: inline\n\n"
     fields = "Content-Type: message/rfc822\nContent-Disposition: inline\nContent-Transfer-Encoding: 8bit"
     head = _head("User-Agent: Mutt/2.2.9", boundary)
-    attached = (_attached(fields, each) for each in messages)
+    attached = (_attached(fields, message) for message in messages)
     return _wrapped(head, text, *attached, boundary=boundary, newline=b"\n")
 
 
@@ -117,7 +117,7 @@ def gmail(*messages: bytes) -> bytes:
         "Content-Transfer-Encoding: base64\nX-Attachment-Id: f_m5k0\nContent-ID: <f_m5k0>"
     )
     inner = f'Content-Type: multipart/related; boundary="r{boundary}"\n\n'.encode() + b"".join(
-        f"--r{boundary}\n".encode() + _attached(fields, base64.encodebytes(each)) for each in messages
+        f"--r{boundary}\n".encode() + _attached(fields, base64.encodebytes(message)) for message in messages
     )
     text = b'Content-Type: text/plain; charset="UTF-8"\n\n\n'
     return _wrapped(_head("X-Gm: 1", boundary), text, inner + f"--r{boundary}--\n".encode(), boundary=boundary)
@@ -131,14 +131,14 @@ def webmail(*messages: bytes) -> bytes:
         "Content-Disposition: attachment;\n filename=paket.EML"
     )
     text = b"Content-Type: text/plain; charset=US-ASCII\n\nspam\n"
-    encoded = (_attached(fields, base64.encodebytes(each.replace(b"\n", b"\r\n"))) for each in messages)
+    encoded = (_attached(fields, base64.encodebytes(message.replace(b"\n", b"\r\n"))) for message in messages)
     return _wrapped(_head("X-Sender: bob@home.example", boundary), text, *encoded, boundary=boundary)
 
 
 def quoted(*messages: bytes) -> bytes:
     boundary = "qp"
     fields = "Content-Type: message/rfc822\nContent-Transfer-Encoding: quoted-printable"
-    encoded = (_attached(fields, binascii.b2a_qp(each, istext=True)) for each in messages)
+    encoded = (_attached(fields, binascii.b2a_qp(message, istext=True)) for message in messages)
     return _wrapped(_head("X-Mailer: other", boundary), *encoded, boundary=boundary)
 
 

@@ -17,11 +17,11 @@ HTTP = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 100_000\n' 
 PATIENCE_S = 120  #: with what takes a moment if all is well
 
 
-def wait_until(is_so: Callable[[], object], said: Callable[[], str] = str) -> None:
-    """Wait for something to become so; if it does not, what was said meanwhile may tell why."""
+def wait_until(condition: Callable[[], object], log: Callable[[], str] = str) -> None:
+    """Wait until a condition holds; if it does not within `PATIENCE_S`, fail with a log that may tell why."""
     end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < end, f"it did not become so: {said()}"
+    while not condition():
+        assert time.monotonic() < end, f"the condition does not hold after {PATIENCE_S} s: {log()}"
         time.sleep(0.01)
 
 
@@ -46,11 +46,11 @@ def paused(process: int) -> Iterator[None]:
 
 def opened(process: int, kind: str) -> list[str]:
     """Return what a process has open of a kind, such as `socket:[inode]`; it may close some meanwhile."""
-    found = []
-    for end in Path(f"/proc/{process}/fd").iterdir():
+    names = []
+    for link in Path(f"/proc/{process}/fd").iterdir():
         with suppress(FileNotFoundError):
-            found.append(end.readlink().name)
-    return [name for name in found if name.startswith(f"{kind}:")]
+            names.append(link.readlink().name)
+    return [name for name in names if name.startswith(f"{kind}:")]
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Daemon:
     @property
     def workers(self) -> list[int]:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        return [int(each) for each in children.split()]
+        return [int(child) for child in children.split()]
 
     @property
     def port(self) -> int:
@@ -91,9 +91,9 @@ class Daemon:
         self.send(signal.SIGHUP)
         self.wait_until(lambda: self.n_logged("ready") + self.n_logged("reload failed") > n)
 
-    def wait_until(self, is_so: Callable[[], object]) -> None:
-        """Wait for something to become so; if it does not, its log may tell why."""
-        wait_until(is_so, lambda: self.log)
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait until a condition holds; if it does not, the log may tell why."""
+        wait_until(condition, lambda: self.log)
 
     def wait(self) -> None:
         """Wait until it has ended."""

@@ -78,17 +78,17 @@ class Node:
 
     def acts(self) -> list[Act]:
         """Return what it has noted; the last line of one that was killed may be cut short."""
-        found: list[Act] = []
+        acts: list[Act] = []
         for line in (self.home / "notes").read_text().splitlines():
             try:
                 note = json.loads(line)
             except ValueError:
                 continue
             if "began" in note:
-                found.append(Act((note["digest"], note["user"]), note["label"], note["began"], None))
+                acts.append(Act((note["digest"], note["user"]), note["label"], note["began"], None))
             elif "ended" in note:
-                found[-1] = found[-1]._replace(ended=note["ended"])
-        return found
+                acts[-1] = acts[-1]._replace(ended=note["ended"])
+        return acts
 
 
 @contextmanager

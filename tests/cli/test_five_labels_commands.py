@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from command import priory
-from five_labels import CONFIG, LABELS, mail, said, teach
+from five_labels import CONFIG, LABELS, mail, surest_messages, teach
 from mail_programs import thunderbird
 from priory.filter.filter import Filter
 from real_daemon import serving
@@ -23,7 +23,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A message of each label."""
     folder = tmp_path_factory.mktemp("asked")
-    for label, raw in said(home).items():
+    for label, raw in surest_messages(home).items():
         (folder / f"{label}.eml").write_bytes(raw)
     return folder
 

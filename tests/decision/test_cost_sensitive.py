@@ -47,7 +47,7 @@ class Told(ClassifierMixin, BaseEstimator):
         return np.array(X, float)
 
 
-def told(classes: Any, *args: Any, **parameters: Any) -> CostSensitive:
+def classifier(classes: Any, *args: Any, **parameters: Any) -> CostSensitive:
     return CostSensitive(Told(), *args, **parameters).fit(np.eye(len(classes)), classes)
 
 
@@ -59,14 +59,14 @@ def test_340_16_at_nine_tenths_spam_is_most_likely_and_ham_is_cheapest() -> None
     p = Fraction(9, 10)
     expected = [float(cost) for cost in (10 * p, 100 * (1 - p))]
     assert expected == [9, 10]
-    model = told(TWO, LECTURE)
+    model = classifier(TWO, LECTURE)
     assert model.expected_costs([row(p)])[0].tolist() == pytest.approx(expected)
     assert model.predict([row(p)]).tolist() == ["ham"]
-    assert told(TWO).predict([row(p)]).tolist() == ["spam"]
+    assert classifier(TWO).predict([row(p)]).tolist() == ["spam"]
 
 
 def test_340_16_spam_is_said_only_beyond_ten_elevenths() -> None:
-    model = told(TWO, [[0, 10], [100, 0]])
+    model = classifier(TWO, [[0, 10], [100, 0]])
     assert model.thresholds_ == {"spam": pytest.approx(float(Fraction(10, 11)))}
     little = Fraction(1, 10**9)
     beside = [row(Fraction(10, 11) - little), row(Fraction(10, 11) + little)]
@@ -77,13 +77,13 @@ def test_340_16_spam_is_said_only_beyond_ten_elevenths() -> None:
 def test_360_the_threshold_decides_about_the_normalised_joint(t: str, answer: int) -> None:
     """Joint values 0.015 and 0.0718; a threshold t on p(1) is the cost ratio t : 1 - t."""
     threshold, joint = Fraction(t), [Fraction("0.015"), Fraction("0.0718")]
-    model = told([0, 1], [[0, float(1 - threshold)], [float(threshold), 0]])
+    model = classifier([0, 1], [[0, float(1 - threshold)], [float(threshold), 0]])
     assert model.thresholds_ == {1: pytest.approx(float(threshold))}
     assert model.predict([[float(value / sum(joint)) for value in joint]]).tolist() == [answer]
 
 
 def test_360_without_enough_confidence_no_label_is_said() -> None:
-    model = told([0, 1], unsure=0.1)
+    model = classifier([0, 1], unsure=0.1)
     assert model.thresholds_ == {-1: pytest.approx(0.1), 1: pytest.approx(0.9)}
     assert model.predict([row(Fraction(p, 100)) for p in (9, 11, 50, 89, 91)]).tolist() == [0, -1, -1, -1, 1]
 
@@ -109,7 +109,7 @@ def test_what_is_said_and_its_costs_are_those_of_the_filter(data: st.DataObject,
     rows = [np.diff([0, *each, 16]) / 16 for each in data.draw(st.lists(bounds, min_size=1, max_size=4))]
     labels = tuple("abcde"[:k])
     costs = Costs(labels, tuple(map(tuple, matrix)), math.inf if unsure is None else unsure)
-    model = told(labels, matrix, unsure=unsure)
+    model = classifier(labels, matrix, unsure=unsure)
     assert model.predict(rows).tolist() == [decide(each, costs) for each in rows]
     expected = [list(costs.expected(each).values()) for each in rows]
     assert model.expected_costs(rows).tolist() == [each[: k + (unsure is not None)] for each in expected]
@@ -117,8 +117,8 @@ def test_what_is_said_and_its_costs_are_those_of_the_filter(data: st.DataObject,
 
 def test_of_equally_cheap_things_unsure_is_said_then_the_first_label() -> None:
     half = [[0.5, 0.5]]
-    assert told(TWO, [[0, 2], [2, 0]], unsure=1).predict(half).tolist() == [UNSURE]
-    assert told(TWO, [[0, 2], [2, 0]], unsure=3).predict(half).tolist() == ["ham"]
+    assert classifier(TWO, [[0, 2], [2, 0]], unsure=1).predict(half).tolist() == [UNSURE]
+    assert classifier(TWO, [[0, 2], [2, 0]], unsure=3).predict(half).tolist() == ["ham"]
 
 
 def test_more_than_two_labels_have_their_costs_too() -> None:
@@ -127,7 +127,7 @@ def test_more_than_two_labels_have_their_costs_too() -> None:
         "news": {"ham": 5, "phishing": 1000},
         "phishing": {"ham": 100, "news": 50},
     }
-    model = told(["ham", "news", "phishing"], costs, unsure=20)
+    model = classifier(["ham", "news", "phishing"], costs, unsure=20)
     rows = [[0.9, 0.1, 0], [0.1, 0.9, 0], [0.75, 0.125, 0.125], [0.01, 0, 0.99]]
     assert model.predict(rows).tolist() == ["ham", "news", UNSURE, "phishing"]
     assert model.expected_costs(rows)[2].tolist() == [125.25, 128.75, 81.25, 20]
@@ -154,7 +154,7 @@ def test_costs_learned_from_real_rows_are_lower_than_those_of_the_most_likely_la
 
 
 def test_the_cost_is_the_mean_of_what_was_said_and_is_true() -> None:
-    model = told(TWO, LECTURE, unsure=4)
+    model = classifier(TWO, LECTURE, unsure=4)
     rows, true = [row(Fraction(p, 100)) for p in (10, 10, 50, 99)], ["ham", "spam", "ham", "ham"]
     assert model.predict(rows).tolist() == ["ham", "ham", UNSURE, "spam"]
     assert model.cost(rows, true) == (0 + 10 + 4 + 100) / 4
@@ -163,7 +163,7 @@ def test_the_cost_is_the_mean_of_what_was_said_and_is_true() -> None:
 
 
 def test_what_is_right_may_cost_something_and_then_matters() -> None:
-    model = told(TWO, {"ham": {"ham": 3, "spam": 4}, "spam": {"ham": 1, "spam": 2}})
+    model = classifier(TWO, {"ham": {"ham": 3, "spam": 4}, "spam": {"ham": 1, "spam": 2}})
     assert model.predict([[0.5, 0.5]]).tolist() == ["spam"]
     assert model.cost([[0.5, 0.5]], ["spam"]) == 2
 
@@ -182,7 +182,7 @@ def test_what_is_right_may_cost_something_and_then_matters() -> None:
     ],
 )
 def test_unsure_has_a_name_of_the_kind_of_the_labels(classes: Any, unsure_label: Any, answer: Any, kind: str) -> None:
-    model = told(classes, unsure=0.25, unsure_label=unsure_label)
+    model = classifier(classes, unsure=0.25, unsure_label=unsure_label)
     said = model.predict([[1, 0], [0.5, 0.5], [0, 1]])
     first, second = classes
     assert said.tolist() == [first, answer, second]
@@ -200,9 +200,9 @@ def test_metrics_take_the_unsure_rows_as_a_label_of_its_own() -> None:
 
 
 def test_a_label_may_itself_be_called_unsure_where_nobody_abstains() -> None:
-    assert told(["sure", "unsure"]).predict([[0.25, 0.75]]).tolist() == ["unsure"]
+    assert classifier(["sure", "unsure"]).predict([[0.25, 0.75]]).tolist() == ["unsure"]
     with pytest.raises(ValueError, match="unsure_label must be no label that is learned, and 'unsure' is one"):
-        told(["sure", "unsure"], unsure=1)
+        classifier(["sure", "unsure"], unsure=1)
 
 
 def test_a_fitted_estimator_goes_in_frozen_and_is_not_fitted_again() -> None:
@@ -322,7 +322,7 @@ def test_text_goes_through_a_pipeline_and_costs_can_be_searched() -> None:
     ],
 )
 def test_wrong_costs_are_refused_and_change_nothing(parameters: dict[str, Any], message: str) -> None:
-    model = told(TWO, LECTURE, unsure=4)
+    model = classifier(TWO, LECTURE, unsure=4)
     with pytest.raises(ValueError, match=re.escape(message)):
         model.set_params(**parameters).fit(np.eye(2), ["ham", "spam"])
     assert model.costs_.tolist() == [[0, 10], [100, 0]]
@@ -340,7 +340,7 @@ def test_an_estimator_without_probabilities_is_refused_and_a_calibrated_one_is_n
 
 def test_a_label_that_was_not_learned_has_no_cost() -> None:
     with pytest.raises(ValueError, match="y has labels without a cost: 'news'; learned are 'ham', 'spam'"):
-        told(TWO).cost([[1, 0]], ["news"])
+        classifier(TWO).cost([[1, 0]], ["news"])
 
 
 def test_before_it_is_fitted_it_says_so() -> None:

@@ -36,9 +36,9 @@ def test_a_selection_has_the_lessons_that_a_page_shows(
         every = filter_.lessons.page(most=1_000).lessons
         scored = {lesson.place: lesson.certainty for lesson in every if lesson.certainty is not None}
         assert 100 < len(scored) < len(every)
-        told = filter_.lessons.predicted()
-        assert sorted(told.certainties) == pytest.approx(sorted(scored.values()), rel=1e-9)
-        assert np.exp(told.log_probabilities).sum(axis=1) == pytest.approx(np.ones(len(scored)))
+        predictions = filter_.lessons.predicted()
+        assert sorted(predictions.certainties) == pytest.approx(sorted(scored.values()), rel=1e-9)
+        assert np.exp(predictions.log_probabilities).sum(axis=1) == pytest.approx(np.ones(len(scored)))
         for below, above in BOUNDS:
             for user in (None, "ann"):
                 selection = Selection(user=user, certainty_below=below, certainty_above=above)

@@ -47,7 +47,9 @@ def test_users_who_disagree_have_their_way_and_a_new_one_has_what_everyone_has(
         for verdict in (ann, bob):
             assert verdict.you + verdict.everyone == verdict.log_odds
             assert verdict.everyone == pytest.approx(everyone.log_odds)
-            assert verdict.prior + sum(each.term for each in verdict.evidence) == pytest.approx(verdict.log_odds)
+            assert verdict.prior + sum(evidence.term for evidence in verdict.evidence) == pytest.approx(
+                verdict.log_odds
+            )
         other = filter_.check(mail[300].raw)
         assert filter_.check(mail[300].raw, "ann").log_odds == pytest.approx(other.log_odds, abs=0.5)
     with opened(tmp_path, PERSONAL) as again:
@@ -106,7 +108,9 @@ def test_with_three_labels_a_user_has_their_own_of_each(tmp_path: Path, mail: li
         assert bob.probabilities["ham"] > 2 * ann.probabilities["ham"]
         for verdict in (ann, bob):
             assert sum(verdict.probabilities.values()) == pytest.approx(1)
-            assert verdict.prior + sum(each.term for each in verdict.evidence) == pytest.approx(verdict.log_odds)
+            assert verdict.prior + sum(evidence.term for evidence in verdict.evidence) == pytest.approx(
+                verdict.log_odds
+            )
 
 
 def test_few_who_know_each_other_have_no_bound(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:

@@ -33,7 +33,7 @@ def test_without_the_message_is_as_with_it(tmp_path: Path, mail: list[Drawn], op
             assert turned == other.learn(drawn.raw, label, drawn.label, "ann")
             assert turned is not None
         assert turned.outcome == "known"
-        undated = [[lesson._replace(time=0.0) for lesson in each.journal.lessons()] for each in (one, other)]
+        undated = [[lesson._replace(time=0.0) for lesson in taught.journal.lessons()] for taught in (one, other)]
         assert undated[0] == undated[1]
         assert counts_of(one).parts == counts_of(other).parts
         counted = [bytes(part) for part in counts_of(one).parts]
@@ -99,7 +99,7 @@ def test_a_confirmation_is_of_one_lesson_and_goes_with_it(tmp_path: Path, mail: 
 
 
 def test_a_confirmed_lesson_that_is_scored_later_stays_so(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
-    ham, spam = ([each for each in mail if each.label == label] for label in ("ham", "spam"))
+    ham, spam = ([drawn for drawn in mail if drawn.label == label] for label in ("ham", "spam"))
     with opened(tmp_path) as filter_:
         teach(filter_, ham[:60])
         filter_.confirm(digest(ham[0]), "ham")

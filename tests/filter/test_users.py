@@ -50,16 +50,16 @@ def test_a_user_is_deleted_without_a_trace_and_the_counts_are_those_of_who_never
 
 def left_of(filter_: Filter, home: Path, name: str, lesson: Lesson) -> list[str]:
     """Where something of a user is found: in files of the home, and in the rows of a server."""
-    wanted = [name.encode(), lesson.digest, lesson.digest[16:], lesson.features]
+    traces = [name.encode(), lesson.digest, lesson.digest[16:], lesson.features]
     files = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
-    found = [file for file, content in files.items() if any(each in content for each in wanted)]
+    places = [file for file, content in files.items() if any(trace in content for trace in traces)]
     if filter_.journal.shared:
         rows = filter_.journal._db.rows
         tables = [table for (table,) in rows("SELECT tablename FROM pg_tables WHERE schemaname = 'priory'")]
         for table in {*tables} - {"steps", "snapshots"}:
             text = str(rows(f"SELECT * FROM {table}"))
-            found += [table] * any(repr(each)[2:-1] in text for each in wanted)
-    return found
+            places += [table] * any(repr(trace)[2:-1] in text for trace in traces)
+    return places
 
 
 def test_the_empty_name_is_no_user_to_delete(tmp_path: Path, opened: Open) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from five_labels import said, teach
+from five_labels import surest_messages, teach
 from imap_mailbox import Mailbox, note
 
 FOLDERS = {"newsletter": "News", "phishing": "Phishing"}
@@ -39,7 +39,7 @@ def test_what_a_person_files_teaches_the_label_of_the_folder(five: Mailbox):
 
 def test_new_mail_is_moved_where_it_belongs_and_what_is_unwanted_to_junk(five: Mailbox):
     five.look(folders={"newsletter": "News"})
-    for raw in said(five.home).values():
+    for raw in surest_messages(five.home).values():
         five.deliver(raw)
     five.look(folders={"newsletter": "News"})
     assert (five.count("News"), five.count("Junk"), five.count("INBOX")) == (1, 2, 2)

@@ -27,12 +27,12 @@ def refused(mailbox: Mailbox, *options: str, **settings: object) -> str:
     """The error message: one line, without the password."""
     mailbox.configure(**settings)
     result = priory("imap", *options, home=mailbox.home)
-    said = result.stderr.decode()
-    assert result.returncode == 1, said
-    assert said.startswith("priory: ")
-    assert said.count("\n") == 1
-    assert PASSWORD not in said
-    return said.removeprefix("priory: ").strip()
+    message = result.stderr.decode()
+    assert result.returncode == 1, message
+    assert message.startswith("priory: ")
+    assert message.count("\n") == 1
+    assert PASSWORD not in message
+    return message.removeprefix("priory: ").strip()
 
 
 @pytest.mark.parametrize("tls", ["implicit", "starttls"])
@@ -57,9 +57,9 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(tls: str, options: tup
 
 
 def test_a_certificate_for_another_name_is_refused(mailbox: Mailbox, certificate: Path):
-    said = refused(mailbox, tls="implicit", host="localhost", port=mailbox.server.imaps, ca_file=str(certificate))
-    assert "is not trusted: Hostname mismatch" in said
-    assert said.endswith("for 'localhost'. Check host: it must be a name in the certificate.")
+    message = refused(mailbox, tls="implicit", host="localhost", port=mailbox.server.imaps, ca_file=str(certificate))
+    assert "is not trusted: Hostname mismatch" in message
+    assert message.endswith("for 'localhost'. Check host: it must be a name in the certificate.")
 
 
 def test_a_port_without_tls_is_told_as_that(mailbox: Mailbox, plain_mailbox: Mailbox):
@@ -71,11 +71,11 @@ def test_a_port_without_tls_is_told_as_that(mailbox: Mailbox, plain_mailbox: Mai
 def test_a_wrong_password_is_tried_once(mailbox: Mailbox):
     mailbox.configure(password="hush")
     result = priory("imap", home=mailbox.home)
-    said = result.stderr.decode()
+    message = result.stderr.decode()
     assert result.returncode == 1
-    assert f"127.0.0.1 refuses the login of {mailbox.user}: [AUTHENTICATIONFAILED] Authentication failed" in said
-    assert "There is no second attempt, which might lock the account." in said
-    assert "hush" not in said
+    assert f"127.0.0.1 refuses the login of {mailbox.user}: [AUTHENTICATIONFAILED] Authentication failed" in message
+    assert "There is no second attempt, which might lock the account." in message
+    assert "hush" not in message
     assert mailbox.server.log.count(f"user=<{mailbox.user}>") == 1
 
 
@@ -103,38 +103,38 @@ def _goes_away(listening: socket.socket, last_words: bytes) -> None:
 
 def test_a_server_that_is_not_there_is_an_error_for_cron(mailbox: Mailbox):
     port = reserved_port()
-    said = refused(mailbox, "--once", port=port)
-    assert said == f"127.0.0.1:{port}: Connection refused; nothing is lost, the next run continues from here"
+    message = refused(mailbox, "--once", port=port)
+    assert message == f"127.0.0.1:{port}: Connection refused; nothing is lost, the next run continues from here"
 
 
 def test_folders_that_are_not_there_are_named_with_those_that_are(mailbox: Mailbox):
     assert refused(mailbox, junk="Rubbish") == "127.0.0.1 has no folder 'Rubbish'. The folders are INBOX, Junk, Trash"
-    said = refused(mailbox, watch=["Trash"])
-    assert said == "'Trash' is the trash: deleting mail teaches nothing, so do not watch it"
+    message = refused(mailbox, watch=["Trash"])
+    assert message == "'Trash' is the trash: deleting mail teaches nothing, so do not watch it"
 
 
 def test_a_filter_that_knows_too_little_to_move_anything_says_so(mailbox: Mailbox, tmp_path: Path):
     empty = Mailbox(mailbox.server, mailbox.user, tmp_path / "empty")
     empty.home.mkdir()
     empty.configure(move=True)
-    said = priory("imap", "--once", home=empty.home).stderr.decode().splitlines()[0]
-    assert said == (
+    message = priory("imap", "--once", home=empty.home).stderr.decode().splitlines()[0]
+    assert message == (
         f"priory: no ham and no spam has been learned yet in {empty.home}, so nothing is moved; "
         "teach it with: priory learn LABEL imap:FOLDER"
     )
 
 
 def test_certificates_that_are_not_there_are_named(mailbox: Mailbox):
-    said = refused(mailbox, tls="starttls", ca_file="/no/such/file")
-    assert said == "ca_file /no/such/file cannot be used: No such file or directory"
+    message = refused(mailbox, tls="starttls", ca_file="/no/such/file")
+    assert message == "ca_file /no/such/file cannot be used: No such file or directory"
 
 
 def test_a_state_that_is_damaged_or_of_another_version_is_named_with_the_remedy(mailbox: Mailbox):
     state = mailbox.home / "imap.sqlite"
     state.write_bytes(b"no database" * 100)
-    said = refused(mailbox, "--once")
-    assert said.startswith(f"{state}: file is not a database. ")
-    assert said.endswith(
+    message = refused(mailbox, "--once")
+    assert message.startswith(f"{state}: file is not a database. ")
+    assert message.endswith(
         "If the file is damaged, remove it: mail that is in Junk then counts as having been there before."
     )
     state.unlink()
@@ -148,8 +148,8 @@ def test_a_state_that_is_damaged_or_of_another_version_is_named_with_the_remedy(
     state.unlink()
     with closing(sqlite3.connect(state)) as database:
         database.execute("PRAGMA user_version = 7")
-    said = refused(mailbox, "--once")
-    assert said == f"{state} was written by another Priory (format 7); use that version, or remove the file"
+    message = refused(mailbox, "--once")
+    assert message == f"{state} was written by another Priory (format 7); use that version, or remove the file"
 
 
 def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):
@@ -163,20 +163,20 @@ def test_a_home_without_a_mailbox_says_what_to_write(tmp_path: Path):
 def test_only_one_at_a_time_is_at_work_in_a_home(mailbox: Mailbox):
     with mailbox.watching() as watcher:
         watcher.wait_until(lambda: watcher.n_logged("connected"))
-        said = refused(mailbox, "--once")
-    assert said == f"another priory imap runs in {mailbox.home}; wait until it has ended"
+        message = refused(mailbox, "--once")
+    assert message == f"another priory imap runs in {mailbox.home}; wait until it has ended"
 
 
 def test_the_password_is_the_first_line_of_what_a_command_says():
     assert password_of(Account("h", "u", "printf 'a b\\r\\nlogin: ann\\n'")) == "a b"
-    for command, said in [
+    for command, message in [
         ("exit 3", "password_command has ended with status 3; try it in a terminal"),
         ("true", "password_command has written no password: it must be the first line"),
         ("printf '\\377'", "password_command has written text that is not UTF-8, instead of a password"),
     ]:
         with pytest.raises(MailboxError) as refused:
             password_of(Account("h", "u", command))
-        assert str(refused.value) == said
+        assert str(refused.value) == message
 
 
 def test_a_password_file_that_others_can_read_is_refused(

@@ -27,7 +27,7 @@ GROUPS = st.lists(
 )
 
 
-def lesson(number: int, size: int) -> Lesson:
+def random_lesson(number: int, size: int) -> Lesson:
     return Lesson(Random(number).randbytes(32), "ham", Random(-number).randbytes(size))
 
 
@@ -46,7 +46,7 @@ def test_every_lesson_keeps_its_features_whatever_is_learned_forgotten_and_settl
     for sizes, gone, is_settled in groups:
         with journal.writing():
             for size in sizes:
-                kept.append(lesson(number := number + 1, size))
+                kept.append(random_lesson(number := number + 1, size))
                 journal.learn(kept[-1])
         with journal.writing():
             for at in sorted((at for at in gone if at < len(kept)), reverse=True):
@@ -56,21 +56,21 @@ def test_every_lesson_keeps_its_features_whatever_is_learned_forgotten_and_settl
         if is_settled:
             with journal.writing():
                 journal.settle("digest")
-            assert sum(bundle_sizes(journal)) == sum(len(each.features) for each in kept)
+            assert sum(bundle_sizes(journal)) == sum(len(lesson.features) for lesson in kept)
         assert list(journal.lessons()) == kept
         with journal.reading():
             every = journal.changes_between(0, journal.position().change)
-            assert [change.features for change in every] == [each.features for each in kept]
+            assert [change.features for change in every] == [lesson.features for lesson in kept]
     journal.check()
     journal.close()
 
 
 def test_lessons_that_came_one_by_one_are_joined_when_the_journal_is_settled(tmp_path: Path) -> None:
     journal = open_file(tmp_path / "journal.sqlite", VERSION, 12)
-    lessons = [lesson(number, 2800) for number in range(1, 101)]
-    for each in lessons:
+    lessons = [random_lesson(number, 2800) for number in range(1, 101)]
+    for lesson in lessons:
         with journal.writing():
-            journal.learn(each)
+            journal.learn(lesson)
     assert bundle_sizes(journal) == [2800] * 100
     with journal.writing():
         journal.settle("digest")
@@ -81,10 +81,10 @@ def test_lessons_that_came_one_by_one_are_joined_when_the_journal_is_settled(tmp
 
 def test_a_group_larger_than_the_buffer_is_written_in_parts(tmp_path: Path) -> None:
     journal = open_file(tmp_path / "journal.sqlite", VERSION, 12)
-    lessons = [lesson(number, 3) for number in range(2500)]
+    lessons = [random_lesson(number, 3) for number in range(2500)]
     with journal.writing():
-        for each in lessons:
-            journal.learn(each)
+        for lesson in lessons:
+            journal.learn(lesson)
         assert journal.label_of(lessons[-1].digest) == "ham"
     assert list(journal.lessons()) == lessons
     assert bundle_sizes(journal) == [3000, 3000, 1500]
@@ -124,15 +124,15 @@ def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn],
 def test_a_reader_sees_the_lessons_as_they_were_when_it_began(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     reader, writer = (open_file(path, VERSION, 12) for _ in range(2))
-    lessons = [lesson(number, 2800) for number in range(1, 101)]
+    lessons = [random_lesson(number, 2800) for number in range(1, 101)]
     with writer.writing():
-        for each in lessons:
-            writer.learn(each)
+        for lesson in lessons:
+            writer.learn(lesson)
     reading = reader.lessons()
     seen = [next(reading)]
     with writer.writing():
-        for each in lessons[:50]:
-            writer.forget(each.digest)
+        for lesson in lessons[:50]:
+            writer.forget(lesson.digest)
     with writer.writing():
         writer.settle("digest")
     assert seen + list(reading) == lessons

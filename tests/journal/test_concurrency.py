@@ -152,48 +152,48 @@ def test_acknowledged_lessons_survive_a_kill(
     home: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, start: Start, *, kind: str, way: str
 ) -> None:
     """Each child writes down what `learn` or `forget` has acknowledged, and is killed at a random moment."""
-    said = home / "said"
-    said.touch()
+    notes = home / "notes"
+    notes.touch()
     rng = Random(way)
     for kill in range(KILLS[kind]):
-        pid = start(lambda kill=kill: learn_on(lambda: opened(home), said, mail, way, kill))
-        n_said = len(said.read_text().splitlines())
+        pid = start(lambda kill=kill: learn_on(lambda: opened(home), notes, mail, way, kill))
+        n_lines = len(notes.read_text().splitlines())
         if kill % 2:  # every other child has acknowledged something, on the slowest machine
-            wait_until(lambda n_said=n_said: len(said.read_text().splitlines()) > n_said)
+            wait_until(lambda n_lines=n_lines: len(notes.read_text().splitlines()) > n_lines)
         time.sleep(rng.uniform(0.0, 0.12))  # not for an event: the kill is to come at a random moment
         os.kill(pid, signal.SIGKILL)
         assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-        check_acknowledged(home, said, opened, counts_of)
-    assert len(said.read_text().splitlines()) >= KILLS[kind] // 2
+        check_acknowledged(home, notes, opened, counts_of)
+    assert len(notes.read_text().splitlines()) >= KILLS[kind] // 2
 
 
-def learn_on(opened: Callable[[], Filter], said: Path, mail: list[Drawn], way: str, seed: int) -> None:
+def learn_on(opened: Callable[[], Filter], notes: Path, mail: list[Drawn], way: str, seed: int) -> None:
     rng = Random(seed)
     drawn = [rng.choice(mail) for _ in range(5000)]
-    with said.open("a") as file, opened() as filter_:
+    with notes.open("a") as file, opened() as filter_:
 
-        def say(*lines: str) -> None:
+        def write_down(*lines: str) -> None:
             file.write("".join(f"{line}\n" for line in lines))
             file.flush()
 
         if way == "in bulk":
-            for group in filter_.learn_many(((each.raw, each.label, "") for each in drawn), group=9):
-                say(*(f"knows {learned.digest}" for learned in group))
+            for group in filter_.learn_many(((message.raw, message.label, "") for message in drawn), group=9):
+                write_down(*(f"knows {learned.digest}" for learned in group))
                 filter_._counts.save()
-        for each in drawn:
-            digest = parse(each.raw).digest
+        for message in drawn:
+            digest = parse(message.raw).digest
             if way == "back and forth" and rng.random() < 0.4:
-                say(f"may forget {digest.hex()}")
+                write_down(f"may forget {digest.hex()}")
                 filter_.forget_digest(digest)
-                say(f"forgot {digest.hex()}")
+                write_down(f"forgot {digest.hex()}")
                 filter_._counts.save_if_due(3)
             else:
-                say(f"may know {digest.hex()}")
-                say(f"knows {filter_.learn(each.raw, each.label).digest}")
+                write_down(f"may know {digest.hex()}")
+                write_down(f"knows {filter_.learn(message.raw, message.label).digest}")
 
 
-def check_acknowledged(home: Path, said: Path, opened: Open, counts_of: CountsOf) -> None:
-    last = {line.rpartition(" ")[2]: line.rpartition(" ")[0] for line in said.read_text().splitlines()}
+def check_acknowledged(home: Path, notes: Path, opened: Open, counts_of: CountsOf) -> None:
+    last = {line.rpartition(" ")[2]: line.rpartition(" ")[0] for line in notes.read_text().splitlines()}
     with opened(home) as filter_:
         for digest, what in last.items():
             label = filter_.journal.label_of(bytes.fromhex(digest))

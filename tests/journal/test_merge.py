@@ -19,12 +19,12 @@ from priory.native.packing import pack
 #: Lessons about five messages: which, its label, and when it was learned.
 LESSONS = st.lists(
     st.tuples(st.integers(0, 4), st.sampled_from(["ham", "spam"]), st.integers(0, 3)),
-    unique_by=lambda lesson: lesson[0],
+    unique_by=lambda values: values[0],
     max_size=5,
 )
 
 
-def lesson(which: int, label: str, time: float) -> Lesson:
+def lesson_of(which: int, label: str, time: float) -> Lesson:
     buckets = np.array([which, which + 10, which + 20], np.uint32)
     scores = pack_predictions([(time, round(time) % 5 - 2)])
     return Lesson(bytes([which]) * 32, label, pack(buckets, np.array([0, 3]), 12), scores, time=time)
@@ -33,15 +33,15 @@ def lesson(which: int, label: str, time: float) -> Lesson:
 def journal_of(journals: Journals, home: Path, lessons: Iterable[tuple[int, str, int]]) -> Journal:
     journal = journals.open(home)
     with journal.writing():
-        for each in lessons:
-            journal.learn(lesson(*each))
+        for values in lessons:
+            journal.learn(lesson_of(*values))
     return journal
 
 
 def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes, bytes]:
     filter_.refresh()
     counts = filter_._counts.counts
-    lessons = {(each.digest, each.label, each.time) for each in filter_.journal.lessons()}
+    lessons = {(lesson.digest, lesson.label, lesson.time) for lesson in filter_.journal.lessons()}
     return lessons, *(part.tobytes() for part in (counts.table, counts.corrections, counts.totals, counts.held_out))
 
 
@@ -58,7 +58,7 @@ def test_journals_merge_to_the_same_in_whatever_order_and_none_of_it_twice(
     folder = tmp_path_factory.mktemp("merge")
     others = [journal_of(journals, folder / str(i), lessons) for i, lessons in enumerate(learned)]
     latest: dict[int, tuple[int, str]] = {}
-    for which, label, time in (each for lessons in learned for each in lessons):
+    for which, label, time in (values for lessons in learned for values in lessons):
         latest[which] = max(latest.get(which, (-1, "")), (time, label))
 
     with opened(folder / "one") as one, opened(folder / "two") as two, opened(folder / "union") as union:

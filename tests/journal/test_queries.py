@@ -38,7 +38,7 @@ lessons = st.builds(
 )
 
 
-SAID: dict[str, st.SearchStrategy[object]] = {
+CRITERIA: dict[str, st.SearchStrategy[object]] = {
     "label": st.sampled_from(["ham", "spam", "other"]),
     "user": st.sampled_from(["", "ann", "bob", "\tauto"]),  # the last is how automatic lessons are stored: no name
     "source": st.sampled_from(["", "/home", "/home/ann/.Junk", "/HOME", "50%", "50%_\x00\u20ac", "%"]),
@@ -48,10 +48,9 @@ SAID: dict[str, st.SearchStrategy[object]] = {
     "automatic": st.booleans(),
     "digest": digests.map(lambda digest: digest.hex()[:3]),
 }
-#: Few things are said at once, so that most selections have lessons in them.
-selections = st.lists(st.one_of(*(st.tuples(st.just(name), said) for name, said in SAID.items())), max_size=3).map(
-    lambda said: Selection(**dict(said))
-)
+#: Few criteria are combined, so that most selections have lessons in them.
+criteria = st.one_of(*(st.tuples(st.just(name), values) for name, values in CRITERIA.items()))
+selections = st.lists(criteria, max_size=3).map(lambda chosen: Selection(**dict(chosen)))
 
 
 def learn_anew(journal: Journal, lesson: Lesson) -> None:
@@ -97,13 +96,13 @@ def assert_pages_are_the_selected_lessons(
                 model[lesson.digest, lesson.user] = lesson
         latest = sorted(model.values(), key=lambda lesson: lesson.time)[::-1]
         expected = [lesson for lesson in latest if is_meant(lesson, selection)]
-        found: list[LessonSummary] = []
-        while page := journal.queries.page(selection, most, found[-1].place if found else None):
+        entries: list[LessonSummary] = []
+        while page := journal.queries.page(selection, most, entries[-1].place if entries else None):
             assert len(page) <= most
-            found += page
-        assert [entry[1:] for entry in found] == [
-            (each.digest, each.label, each.held_out, each.user, each.source, each.sender, each.time)
-            for each in expected
+            entries += page
+        assert [entry[1:] for entry in entries] == [
+            (lesson.digest, lesson.label, lesson.held_out, lesson.user, lesson.source, lesson.sender, lesson.time)
+            for lesson in expected
         ]
         assert journal.queries.n_of(selection) == len(expected)
         journal.close()
@@ -124,10 +123,10 @@ def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
         journal, other = (journals.open(Path(home)) for _ in range(2))
         for lesson in learned:
             learn_anew(other, lesson)
-        before, found, turns = everything(other), [], iter(between)
-        while page := journal.queries.page(selection, most, found[-1].place if found else None):
+        before, entries, turns = everything(other), [], iter(between)
+        while page := journal.queries.page(selection, most, entries[-1].place if entries else None):
             assert set(page) <= set(everything(other))
-            found += page
+            entries += page
             for comes, lesson in next(turns, []):
                 if comes:
                     learn_anew(other, lesson)
@@ -135,9 +134,9 @@ def test_what_stays_comes_once_and_in_order_whatever_others_do_between_pages(
                     with other.writing():
                         other.forget(lesson.digest, lesson.user)
         stayed = [entry for entry in before if entry in set(everything(other)) and is_meant(entry, selection)]
-        assert [entry for entry in found if entry in set(stayed)] == stayed
-        assert found == sorted(set(found), key=lambda entry: (-entry.time, -entry.change))
-        assert all(is_meant(entry, selection) for entry in found)
+        assert [entry for entry in entries if entry in set(stayed)] == stayed
+        assert entries == sorted(set(entries), key=lambda entry: (-entry.time, -entry.change))
+        assert all(is_meant(entry, selection) for entry in entries)
         journal.close()
         other.close()
 
@@ -154,15 +153,15 @@ def test_nothing_is_held_open_between_pages(tmp_path: Path, mail: list[Drawn], o
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"digest": "2g"}, "'2g' is not the beginning of a digest: write at most 64 hexadecimal digits"),
         ({"digest": "a" * 65}, "write at most 64 hexadecimal digits"),
         ({"since": 2.0, "until": 2.0}, "since must be earlier than until"),
     ],
 )
-def test_a_selection_that_cannot_be_meant_is_refused(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(SelectionError, match=said):
+def test_a_selection_that_cannot_be_meant_is_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(SelectionError, match=message):
         Selection(**wrong)  # type: ignore[arg-type]
 
 
@@ -187,7 +186,7 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"certainty_below": 1.5}, "a probability, from 0 to 1"),
         ({"certainty_above": -0.1}, "a probability, from 0 to 1"),
@@ -195,6 +194,6 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
         ({"certainty_above": 0.5, "certainty_below": 0.5}, "certainty_above must be smaller than certainty_below"),
     ],
 )
-def test_a_certainty_that_cannot_be_is_refused(wrong: dict[str, float], said: str) -> None:
-    with pytest.raises(SelectionError, match=said):
+def test_a_certainty_that_cannot_be_is_refused(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(SelectionError, match=message):
         Selection(**wrong)  # type: ignore[arg-type]

@@ -47,26 +47,28 @@ def test_predictions_are_those_of_scikit_learn() -> None:
     X, y = random.normal(size=(90, 3)), np.repeat([0, 1, 2], 30)
     X[:, 0] += y
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    said = out_of_fold(GaussianNB(), X, y, folds=folds)
-    assert said.probabilities == pytest.approx(cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba"))
-    assert said.classes == ("0", "1", "2")
-    assert said.truth.tolist() == y.tolist()
+    predictions = out_of_fold(GaussianNB(), X, y, folds=folds)
+    assert predictions.probabilities == pytest.approx(
+        cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")
+    )
+    assert predictions.classes == ("0", "1", "2")
+    assert predictions.truth.tolist() == y.tolist()
 
 
 def test_the_difference_is_that_of_two_runs_on_the_same_folds() -> None:
     loans, paid = _loans()
     folds = StratifiedKFold(4, shuffle=True, random_state=7)
-    found = exclusion(MixedNB(), loans, paid, excluded=["religion", "hospital"], costs=COSTS, folds=folds)
+    result = exclusion(MixedNB(), loans, paid, excluded=["religion", "hospital"], costs=COSTS, folds=folds)
     kept = loans.drop(columns=["religion", "hospital"])
     runs = [out_of_fold(MixedNB(), table, paid, folds=folds) for table in (kept, loans)]
-    assert found.errors == mcnemar(*runs)
+    assert result.errors == mcnemar(*runs)
     prices = [cost_per_example(run, COSTS).estimate for run in runs]
-    assert found.cost_lost is not None
-    assert found.cost_lost.estimate == pytest.approx(prices[0] - prices[1])
-    assert found.cost_lost.low < found.cost_lost.estimate < found.cost_lost.high
-    assert found.name == "religion, hospital"
+    assert result.cost_lost is not None
+    assert result.cost_lost.estimate == pytest.approx(prices[0] - prices[1])
+    assert result.cost_lost.low < result.cost_lost.estimate < result.cost_lost.high
+    assert result.name == "religion, hospital"
     again = Exclusion.between("religion, hospital", *runs, COSTS)
-    assert (again.errors, again.cost_lost, again.proxies) == (found.errors, found.cost_lost, ())
+    assert (again.errors, again.cost_lost, again.proxies) == (result.errors, result.cost_lost, ())
 
 
 def test_names_and_numbers_mean_the_same_columns() -> None:
@@ -94,12 +96,12 @@ def test_what_the_rest_tells_agrees_with_scikit_learn() -> None:
     loans, _ = _loans()
     table = loans.drop(columns="weekday").to_numpy(float)
     kept = table[:, [0, 2, 3]]
-    (found,) = proxies(BernoulliNB(), table, kept, {1: "religion"})
+    (proxy,) = proxies(BernoulliNB(), table, kept, {1: "religion"})
     answers = np.where(table[:, 1] == 0, "yes", "no")
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     p = cross_val_predict(BernoulliNB(), kept, answers, cv=folds, method="predict_proba")[:, 1]
-    assert found.auc.estimate == pytest.approx(roc_auc_score(answers == "yes", p), abs=1e-12)
-    assert found.accuracy.estimate == pytest.approx(((p > 0.5) == (answers == "yes")).mean())
+    assert proxy.auc.estimate == pytest.approx(roc_auc_score(answers == "yes", p), abs=1e-12)
+    assert proxy.accuracy.estimate == pytest.approx(((p > 0.5) == (answers == "yes")).mean())
 
 
 def test_numbers_are_asked_about_their_median_and_gaps_are_left_out() -> None:
@@ -107,10 +109,10 @@ def test_numbers_are_asked_about_their_median_and_gaps_are_left_out() -> None:
     income = random.normal(50, 10, 200)
     table = pd.DataFrame({"income": income, "rent": income / 3 + random.normal(0, 1, 200)})
     table.loc[:19, "income"] = np.nan
-    (found,) = proxies(GaussianNB(), table, table[["rent"]], {0: "income"})
-    assert found.question == f"is above {np.median(income[20:]):g}"
-    assert found.n_examples == 180
-    assert found.auc.low > 0.9
+    (proxy,) = proxies(GaussianNB(), table, table[["rent"]], {0: "income"})
+    assert proxy.question == f"is above {np.median(income[20:]):g}"
+    assert proxy.n_examples == 180
+    assert proxy.auc.low > 0.9
 
 
 def test_a_column_that_hardly_varies_has_nothing_to_tell() -> None:
@@ -120,28 +122,28 @@ def test_a_column_that_hardly_varies_has_nothing_to_tell() -> None:
 
 def test_columns_are_listed_by_what_they_are_worth() -> None:
     loans, paid = _loans(2000)
-    found = one_at_a_time(MixedNB(), loans, paid, groups=loans.columns, costs=COSTS)
-    assert found[0].name == "debt_free"
-    lost = [each.cost_lost.estimate for each in found if each.cost_lost is not None]
+    results = one_at_a_time(MixedNB(), loans, paid, groups=loans.columns, costs=COSTS)
+    assert results[0].name == "debt_free"
+    lost = [result.cost_lost.estimate for result in results if result.cost_lost is not None]
     assert lost == sorted(lost, reverse=True)
     assert len(lost) == 5
     groups = {"words": ["debt_free", "thank_you"], "weekday": ["weekday"]}
     without_costs = one_at_a_time(MixedNB(), loans, paid, groups=groups)
-    assert [each.name for each in without_costs] == ["words", "weekday"]
+    assert [result.name for result in without_costs] == ["words", "weekday"]
     assert without_costs[0].errors.difference.low > 0
     assert without_costs[0].cost_lost is None
 
 
 def test_a_column_that_says_nothing_is_worth_nothing() -> None:
     loans, paid = _loans(2000)
-    found = exclusion(MixedNB(), loans, paid, excluded=["weekday"])
-    assert abs(found.errors.difference.estimate) < 0.02
+    result = exclusion(MixedNB(), loans, paid, excluded=["weekday"])
+    assert abs(result.errors.difference.estimate) < 0.02
 
 
 def test_the_text_says_what_is_lost() -> None:
     table = pd.DataFrame({"offer": [1, 1, 0, 0] * 5, "noise": [0, 1, 0, 1] * 5})
-    found = exclusion(BernoulliNB(), table, ["spam", "spam", "ham", "ham"] * 5, excluded=["offer"], costs=Costs())
-    first, second, third = str(found).splitlines()
+    result = exclusion(BernoulliNB(), table, ["spam", "spam", "ham", "ham"] * 5, excluded=["offer"], costs=Costs())
+    first, second, third = str(result).splitlines()
     assert first.startswith("without offer: ")
     assert "errors instead of 0.00 %" in first
     assert second.startswith("  cost per example +")
@@ -153,8 +155,8 @@ def test_kinds_of_mail_features_can_be_left_out() -> None:
     rows = MailVectorizer(bits=8).transform(mail)
     labels = ["spam", "ham"] * 10
     groups = {kind: kind_columns(kind, bits=8) for kind in ("word", "header")}
-    found = one_at_a_time(BernoulliNB(), rows, labels, groups=groups)
-    assert {each.name for each in found} == {"word", "header"}
+    results = one_at_a_time(BernoulliNB(), rows, labels, groups=groups)
+    assert {result.name for result in results} == {"word", "header"}
     whole = exclusion(BernoulliNB(), rows, labels, excluded=kind_columns("word", bits=8))
     assert whole.name == "256 columns"
     assert whole.proxies == ()
@@ -219,18 +221,18 @@ def test_questions_without_an_answer_are_refused() -> None:
 
 def test_classifiers_that_are_certain_can_be_judged() -> None:
     numbers = _loans(60)[0].drop(columns="weekday").to_numpy(float)
-    said = out_of_fold(DecisionTreeClassifier(random_state=0), numbers, ["ham", "spam"] * 30)
-    assert np.isneginf(said.log_probabilities).any()
+    predictions = out_of_fold(DecisionTreeClassifier(random_state=0), numbers, ["ham", "spam"] * 30)
+    assert np.isneginf(predictions.log_probabilities).any()
 
 
 def test_examples_that_are_never_tested_are_left_out_and_names_stay_theirs() -> None:
     X, y = np.arange(20.0)[:, None], ["ham"] * 10 + ["spam"] * 10
     names = [f"inbox.mbox:{i}" for i in range(20)]
     part = [(np.arange(0, 20, 2), np.arange(19, 0, -2))]
-    said = out_of_fold(LogisticRegression(), X, y, folds=part, names=names)
-    assert said.names == tuple(names[1::2])
-    assert said.truth.tolist() == [0] * 5 + [1] * 5
-    assert isinstance(said, Predictions)
+    predictions = out_of_fold(LogisticRegression(), X, y, folds=part, names=names)
+    assert predictions.names == tuple(names[1::2])
+    assert predictions.truth.tolist() == [0] * 5 + [1] * 5
+    assert isinstance(predictions, Predictions)
 
 
 @pytest.mark.corpora
@@ -239,9 +241,9 @@ def test_incomes_are_told_as_well_without_sex_and_race_for_others_give_them_away
     table = pd.read_csv(corpora / "uci" / "adult.data", names=names.split(), skipinitialspace=True, na_values="?")
     income = table.pop("y").to_numpy()
     protected = ["sex", "race", "country", "marital"]
-    found = exclusion(MixedNB(), table, income, excluded=protected)
-    given_away = {proxy.column: proxy.auc for proxy in found.proxies}
-    assert found.errors.difference.high < 0  # naive Bayes counted the same thing twice: it errs less without
+    result = exclusion(MixedNB(), table, income, excluded=protected)
+    given_away = {proxy.column: proxy.auc for proxy in result.proxies}
+    assert result.errors.difference.high < 0  # naive Bayes counted the same thing twice: it errs less without
     assert given_away["marital"].low > 0.99
     assert given_away["sex"].low > 0.9
     further = exclusion(MixedNB(), table, income, excluded=[*protected, "relationship"])

@@ -41,10 +41,10 @@ def test_mcnemar_is_a_coin_for_each_example_that_just_one_gets_wrong():
     right, wrong = [0.9, 0.1], [0.1, 0.9]
     one = Predictions.of(HAM_OR_SPAM, ham, [wrong] * 1 + [right] * 9 + [wrong] * 2)
     two = Predictions.of(HAM_OR_SPAM, ham, [right] * 1 + [wrong] * 7 + [right] * 2 + [wrong] * 2)
-    found = mcnemar(one, two)
-    assert (found.one, found.two) == (float(Fraction(3, 12)), float(Fraction(9, 12)))
-    assert found.difference.estimate == float(Fraction(1 - 7, 12))
-    assert found.p_value == pytest.approx(float(2 * Fraction(1 + 8, 2**8)))
+    comparison = mcnemar(one, two)
+    assert (comparison.one, comparison.two) == (float(Fraction(3, 12)), float(Fraction(9, 12)))
+    assert comparison.difference.estimate == float(Fraction(1 - 7, 12))
+    assert comparison.p_value == pytest.approx(float(2 * Fraction(1 + 8, 2**8)))
 
 
 def test_bonett_and_price_add_one_example_to_either_side():
@@ -53,8 +53,8 @@ def test_bonett_and_price_add_one_example_to_either_side():
     two = Predictions.of(HAM_OR_SPAM, ham, [[0.9, 0.1]] * 98 + [[0.1, 0.9]] * 2)
     b, c = 10 / 102, 3 / 102
     margin = 1.959963984540054 * np.sqrt((b + c - (b - c) ** 2) / 102)
-    found = mcnemar(one, two).difference
-    assert [found.low, found.high] == pytest.approx([b - c - margin, b - c + margin])
+    difference = mcnemar(one, two).difference
+    assert [difference.low, difference.high] == pytest.approx([b - c - margin, b - c + margin])
 
 
 def test_with_costs_what_is_unsure_is_an_error():
@@ -82,37 +82,37 @@ def test_delong_is_the_covariance_of_placements(data: st.DataObject):
     one = data.draw(some_predictions(2))
     two = Predictions(one.classes, one.truth, np.roll(one.log_probabilities, 1, axis=0), one.names)
     positive, kernels = one.truth == 1, []
-    for each in (one, two):
-        x, y = each.log_odds()[positive][:, None], each.log_odds()[~positive][None, :]
+    for run in (one, two):
+        x, y = run.log_odds()[positive][:, None], run.log_odds()[~positive][None, :]
         kernels.append((x > y) + 0.5 * (x == y))
     covariance = sum(np.cov([k.mean(axis) for k in kernels]) / kernels[0].shape[1 - axis] for axis in (0, 1))
     spread = np.sqrt(max(np.array([1, -1]) @ covariance @ np.array([1, -1]), 0))
-    found = delong(one, two)
-    assert found.difference.estimate == pytest.approx(kernels[0].mean() - kernels[1].mean(), abs=1e-12)
+    comparison = delong(one, two)
+    assert comparison.difference.estimate == pytest.approx(kernels[0].mean() - kernels[1].mean(), abs=1e-12)
     if spread > 1e-6:
-        assert found.difference.high - found.difference.estimate == pytest.approx(1.959963984540054 * spread)
+        assert comparison.difference.high - comparison.difference.estimate == pytest.approx(1.959963984540054 * spread)
 
 
 def test_from_one_spam_nobody_knows_how_two_runs_differ():
-    found = delong(with_probabilities([0.1, 0.2, 0.6], [0.5]), with_probabilities([0.1, 0.2, 0.3], [0.5]))
-    assert found.difference.estimate == pytest.approx(-1 / 3)
-    assert np.isnan([found.difference.low, found.difference.high, found.p_value]).all()
+    comparison = delong(with_probabilities([0.1, 0.2, 0.6], [0.5]), with_probabilities([0.1, 0.2, 0.3], [0.5]))
+    assert comparison.difference.estimate == pytest.approx(-1 / 3)
+    assert np.isnan([comparison.difference.low, comparison.difference.high, comparison.p_value]).all()
 
 
 def test_the_same_run_twice_does_not_differ():
     seen = with_probabilities([0.1, 0.4, 0.6], [0.5, 0.8, 0.9])
-    for found in (mcnemar(seen, seen), delong(seen, seen), bootstrap_difference(auc, seen, seen)):
-        assert found.difference.estimate == 0
-        assert found.p_value == 1
+    for comparison in (mcnemar(seen, seen), delong(seen, seen), bootstrap_difference(auc, seen, seen)):
+        assert comparison.difference.estimate == 0
+        assert comparison.p_value == 1
     assert disagreements(seen, seen) == []
 
 
 def test_between_perfect_and_constant_delong_knows_nothing():
-    found = delong(with_probabilities([0.1] * 3, [0.9] * 3), with_probabilities([0.5] * 3, [0.5] * 3))
-    assert found.difference.estimate == 0.5
-    assert np.isnan([found.difference.low, found.p_value]).all()
-    assert found.as_dict()["p_value"] is None
-    assert json.loads(json.dumps(found.as_dict()))["difference"] == {"estimate": 0.5, "low": None, "high": None}
+    comparison = delong(with_probabilities([0.1] * 3, [0.9] * 3), with_probabilities([0.5] * 3, [0.5] * 3))
+    assert comparison.difference.estimate == 0.5
+    assert np.isnan([comparison.difference.low, comparison.p_value]).all()
+    assert comparison.as_dict()["p_value"] is None
+    assert json.loads(json.dumps(comparison.as_dict()))["difference"] == {"estimate": 0.5, "low": None, "high": None}
 
 
 @pytest.mark.parametrize("test", [mcnemar, delong, partial(bootstrap_difference, brier, n_resamples=99)])
@@ -130,8 +130,8 @@ def test_the_interval_of_the_difference_covers_about_as_often_as_it_says(test, f
     random = np.random.default_rng(7)
     large = two_runs(random, 400_000, (0.5, 2))
     true = figure(large[0]) - figure(large[1])
-    found = [test(*two_runs(random, 200, (0.5, 2))).difference for _ in range(400)]
-    assert 0.92 <= np.mean([each.low <= true <= each.high for each in found]) <= 0.985
+    intervals = [test(*two_runs(random, 200, (0.5, 2))).difference for _ in range(400)]
+    assert 0.92 <= np.mean([interval.low <= true <= interval.high for interval in intervals]) <= 0.985
 
 
 def test_the_bootstrap_takes_any_figure_and_agrees_with_delong():
@@ -151,9 +151,9 @@ def test_the_bootstrap_takes_any_figure_and_agrees_with_delong():
 def test_disagreements_come_with_the_strongest_first():
     one = with_probabilities([0.1, 0.6, 0.2], [0.9, 0.4])
     two = with_probabilities([0.2, 0.3, 0.9], [0.8, 0.6])
-    found = disagreements(one, two)
-    assert [each.number for each in found] == [2, 1, 4]
-    first = found[0]
+    strongest_first = disagreements(one, two)
+    assert [disagreement.number for disagreement in strongest_first] == [2, 1, 4]
+    first = strongest_first[0]
     assert (first.name, first.truth, first.said_one, first.said_two) == ("row 2", "ham", "ham", "spam")
     assert first.one == pytest.approx((0.8, 0.2))
     assert first.two == pytest.approx((0.1, 0.9))
@@ -165,7 +165,7 @@ def test_disagreements_are_where_different_things_are_said(one):
     two = Predictions(one.classes, one.truth, np.roll(one.log_probabilities, 1, axis=0), one.names)
     costs = Costs(one.classes, ((0, 1, 2), (3, 0, 4), (5, 6, 0)), unsure=1.5)
     for prices in (None, costs):
-        numbers = [each.number for each in disagreements(one, two, prices)]
+        numbers = [disagreement.number for disagreement in disagreements(one, two, prices)]
         assert sorted(numbers) == np.flatnonzero(said(one, prices) != said(two, prices)).tolist()
 
 

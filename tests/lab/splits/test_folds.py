@@ -63,8 +63,8 @@ def made(question: dict[str, Any]) -> Folds | None:
 @settings(max_examples=200, deadline=None)
 @given(questions())
 def test_what_is_judged_is_not_learned_and_no_group_is_on_both_sides(question: dict[str, Any]) -> None:
-    found = made(question)
-    for train, test in found or ():
+    split = made(question)
+    for train, test in split or ():
         assert len(np.unique(np.concatenate([train, test]))) == len(train) + len(test)
         if question["groups"] is not None:
             assert not set(question["groups"][train]) & set(question["groups"][test])
@@ -73,20 +73,20 @@ def test_what_is_judged_is_not_learned_and_no_group_is_on_both_sides(question: d
 @settings(max_examples=200, deadline=None)
 @given(questions().filter(lambda question: question["how"] in IN_PARTS))
 def test_each_example_is_judged_once_by_all_the_others_in_its_fold(question: dict[str, Any]) -> None:
-    found = made(question)
-    if found is not None:
-        tested = np.concatenate([test for _, test in found])
+    split = made(question)
+    if split is not None:
+        tested = np.concatenate([test for _, test in split])
         assert np.array_equal(np.sort(tested), np.arange(len(question["y"])))
-        assert all(len(train) + len(test) == found.n_examples for train, test in found)
+        assert all(len(train) + len(test) == split.n_examples for train, test in split)
 
 
 @settings(max_examples=200, deadline=None)
 @given(questions().filter(lambda question: question["how"] == "time"))
 def test_time_never_looks_ahead(question: dict[str, Any]) -> None:
-    found = made(question)
+    split = made(question)
     times = np.arange(len(question["y"])) if question["times"] is None else question["times"]
     previous = np.empty(0, int)
-    for train, test in found or ():
+    for train, test in split or ():
         assert times[train].max() <= times[test].min()
         assert (np.diff(times[train]) >= 0).all()
         assert np.array_equal(train[: len(previous)], previous)
@@ -104,8 +104,8 @@ def test_the_digest_is_the_same_if_and_only_if_the_folds_are(question: dict[str,
         assert (one.digest == other.digest) == (as_lists(one) == as_lists(other))
 
 
-def as_lists(found: Folds) -> list[tuple[list[int], list[int]]]:
-    return [(train.tolist(), test.tolist()) for train, test in found.split()]
+def as_lists(split: Folds) -> list[tuple[list[int], list[int]]]:
+    return [(train.tolist(), test.tolist()) for train, test in split.split()]
 
 
 def as_sets(parts: Any) -> list[tuple[set[int], set[int]]]:
@@ -148,17 +148,17 @@ def test_the_parts_are_those_of_scikit_learn() -> None:
     ],
 )
 def test_the_description_says_how_the_folds_came_about(how: How, grouped: bool, description: str) -> None:
-    found = folds(Y, how, seed=1, groups=SENDERS if grouped else None, grouping="senders")
-    assert found.description == description
-    assert repr(found) == f"<Folds of 60 examples: {found.description}, {found.digest[:8]}>"
+    split = folds(Y, how, seed=1, groups=SENDERS if grouped else None, grouping="senders")
+    assert split.description == description
+    assert repr(split) == f"<Folds of 60 examples: {split.description}, {split.digest[:8]}>"
 
 
 def test_by_time_what_was_met_before_is_learned_but_not_judged() -> None:
     y = ["ham", "spam", "ham", "spam"] + ["spam", "ham", "ham", "spam"] * 2
     campaigns = ["a", "b", "c", "d", *"beaf", *"cgfh"]
-    found = folds(y, "time", n_folds=2, groups=campaigns, grouping="campaigns")
-    assert as_lists(found) == [([0, 1, 2, 3], [5, 7]), ([0, 1, 2, 3, 4, 5, 6, 7], [9, 11])]
-    assert found.description == (
+    split = folds(y, "time", n_folds=2, groups=campaigns, grouping="campaigns")
+    assert as_lists(split) == [([0, 1, 2, 3], [5, 7]), ([0, 1, 2, 3, 4, 5, 6, 7], [9, 11])]
+    assert split.description == (
         "2 blocks in order of time, each judged by all before it, campaigns kept together (4 met before are not judged)"
     )
 
@@ -167,8 +167,8 @@ def test_times_may_be_dates_in_any_order() -> None:
     noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
     dates = [noon - timedelta(hours=number) for number in range(60)]
     for times in (dates, np.array([date.replace(tzinfo=None) for date in dates], "datetime64[ns]"), -np.arange(60.0)):
-        found = folds(Y, "time", times=times)
-        assert as_sets(found) == [
+        split = folds(Y, "time", times=times)
+        assert as_sets(split) == [
             ({59 - i for i in train}, {59 - i for i in test}) for train, test in TimeSeriesSplit(5).split(Y)
         ]
 
@@ -176,13 +176,13 @@ def test_times_may_be_dates_in_any_order() -> None:
 def test_groups_of_all_sizes_make_parts_of_one_size() -> None:
     groups = np.repeat(np.arange(14), [20, 10, 10, 5, 5, 3, 1, 1, 1, 1, 1, 1, 1, 0])
     random = np.random.default_rng(0).permutation(60)
-    found = folds(np.arange(60)[random] % 2, "group", n_folds=3, groups=groups[random])
-    assert [len(test) for _, test in found] == [20, 20, 20]
+    split = folds(np.arange(60)[random] % 2, "group", n_folds=3, groups=groups[random])
+    assert [len(test) for _, test in split] == [20, 20, 20]
 
 
 def test_random_subsamples_of_groups_have_both_labels_in_their_share() -> None:
-    found = folds(Y, "random", n_folds=20, share=0.2, groups=SENDERS)
-    assert {(np.count_nonzero(Y[test] == "ham"), np.count_nonzero(Y[test] == "spam")) for _, test in found} == {(8, 4)}
+    split = folds(Y, "random", n_folds=20, share=0.2, groups=SENDERS)
+    assert {(np.count_nonzero(Y[test] == "ham"), np.count_nonzero(Y[test] == "spam")) for _, test in split} == {(8, 4)}
 
 
 def test_the_first_of_a_training_part_are_a_random_few() -> None:
@@ -206,16 +206,16 @@ def test_scikit_learn_takes_them_as_cv() -> None:
 
 
 def test_folds_stay_as_they_are() -> None:
-    found = folds(Y)
-    before = found.digest
-    for train, test in found:
+    split = folds(Y)
+    before = split.digest
+    for train, test in split:
         train[:] = test[:] = 0
-    assert found.digest == before
+    assert split.digest == before
     with pytest.raises(ValueError, match="read-only"):
-        found.tests[0][0] = 1
+        split.tests[0][0] = 1
     with pytest.raises(AttributeError):
-        found.description = "better"  # type: ignore[misc]
-    assert copy.deepcopy(found).digest == pickle.loads(pickle.dumps(found)).digest == before
+        split.description = "better"  # type: ignore[misc]
+    assert copy.deepcopy(split).digest == pickle.loads(pickle.dumps(split)).digest == before
 
 
 def test_examples_of_another_number_are_refused() -> None:

@@ -71,9 +71,9 @@ def test_what_guessing_explains_is_not_believed_at_all():
 
 
 def test_choosing_among_many_on_few_is_doubted_even_if_the_estimate_is_near():
-    found = judgement(ErrorClaim(60, 300, n_models=10))
-    assert found.believe == "probably not"
-    assert "too much choosing" in found.reason
+    trust = judgement(ErrorClaim(60, 300, n_models=10))
+    assert trust.believe == "probably not"
+    assert "too much choosing" in trust.reason
 
 
 def test_the_second_set_stands_for_itself():
@@ -84,22 +84,22 @@ def test_the_second_set_stands_for_itself():
 
 
 def test_a_second_set_that_speaks_against_the_first_refutes_it():
-    found = judgement(ErrorClaim(7, 333, n_models=10**9, second=(30, 333)))
-    assert found.believe == "no"
-    assert found.reason == "the second set shows 9.01 %, which chance does not make of 2.10 %"
-    assert found.line.endswith("Believe it: no, not the 2.10 % of the first set.")
+    trust = judgement(ErrorClaim(7, 333, n_models=10**9, second=(30, 333)))
+    assert trust.believe == "no"
+    assert trust.reason == "the second set shows 9.01 %, which chance does not make of 2.10 %"
+    assert trust.line.endswith("Believe it: no, not the 2.10 % of the first set.")
     assert judgement(ErrorClaim(7, 333, n_models=10**9, second=(2, 20))).believe == "probably not"  # too few to refute
 
 
 @given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(1, 10**12))
 def test_the_words_never_contradict_the_figures(look, m):
-    found = judgement(ErrorClaim(*look, n_models=m))
-    assert found.seen <= found.expected.estimate <= found.expected.high
-    assert found.seen <= found.bound <= found.hoeffding + 1e-12
-    if found.believe == "probably":
-        assert found.bound - found.seen <= 0.05
-        assert found.optimism <= max(found.seen, 0.005)
-    json.dumps(found.as_dict(), allow_nan=False)
+    trust = judgement(ErrorClaim(*look, n_models=m))
+    assert trust.seen <= trust.expected.estimate <= trust.expected.high
+    assert trust.seen <= trust.bound <= trust.hoeffding + 1e-12
+    if trust.believe == "probably":
+        assert trust.bound - trust.seen <= 0.05
+        assert trust.optimism <= max(trust.seen, 0.005)
+    json.dumps(trust.as_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize(
@@ -125,28 +125,28 @@ def test_confidence_is_a_probability(level):
 
 def test_the_winner_of_many_is_corrected_and_said_in_one_line():
     wrong = np.random.default_rng(0).random((6046, 12)) < 0.014
-    found = winner_trust(wrong, [f"model {i}" for i in range(12)])
+    trust = winner_trust(wrong, [f"model {i}" for i in range(12)])
     best = int(wrong.sum(axis=0).argmin())
-    assert found.line.startswith(
-        f"model {best}, best of 12 on 6,046 messages: {100 * found.seen:.2f} % wrong as seen, "
+    assert trust.line.startswith(
+        f"model {best}, best of 12 on 6,046 messages: {100 * trust.seen:.2f} % wrong as seen, "
     )
-    assert "after correcting for choosing; at most" in found.line
-    assert found.seen < found.expected.estimate < found.bound < found.expected.high
-    assert found.expected.low < 0.014 < found.expected.high
-    assert found.believe == "probably"
-    assert "drawn again it wins" in found.reason
+    assert "after correcting for choosing; at most" in trust.line
+    assert trust.seen < trust.expected.estimate < trust.bound < trust.expected.high
+    assert trust.expected.low < 0.014 < trust.expected.high
+    assert trust.believe == "probably"
+    assert "drawn again it wins" in trust.reason
 
 
 def test_a_comparison_of_one_model_is_one_look():
     wrong = np.random.default_rng(1).random((500, 1)) < 0.02
-    found, once = winner_trust(wrong, ["bernoulli"]), judgement(ErrorClaim(int(wrong.sum()), 500))
-    assert (found.bound, found.expected, found.optimism, found.believe) == (
+    trust, once = winner_trust(wrong, ["bernoulli"]), judgement(ErrorClaim(int(wrong.sum()), 500))
+    assert (trust.bound, trust.expected, trust.optimism, trust.believe) == (
         once.bound,
         once.expected,
         0.0,
         once.believe,
     )
-    assert found.line == f"bernoulli, {once.line}"
+    assert trust.line == f"bernoulli, {once.line}"
 
 
 def winners(random: np.random.Generator, n_campaigns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,9 +160,10 @@ def test_the_winners_interval_and_bound_cover_as_often_as_they_say_also_in_campa
     random, inside, below, alone = np.random.default_rng(3), [], [], []
     for _ in range(150):
         wrong, groups = winners(random, n_campaigns)
-        found, naive = (winner_trust(wrong, list("abcdefgh"), each, n_resamples=100) for each in (groups, None))
-        inside.append(found.expected.low <= 0.1 <= found.expected.high)
-        below.append(found.bound >= 0.1)
+        trust = winner_trust(wrong, list("abcdefgh"), groups, n_resamples=100)
+        naive = winner_trust(wrong, list("abcdefgh"), None, n_resamples=100)
+        inside.append(trust.expected.low <= 0.1 <= trust.expected.high)
+        below.append(trust.bound >= 0.1)
         alone.append(naive.expected.low <= 0.1 <= naive.expected.high)
     assert np.mean(inside) >= 0.93
     assert np.mean(below) >= 0.93
@@ -171,13 +172,13 @@ def test_the_winners_interval_and_bound_cover_as_often_as_they_say_also_in_campa
 
 def test_the_line_says_that_there_are_groups_where_there_are():
     wrong, groups = winners(np.random.default_rng(4), 15)
-    found = winner_trust(wrong, list("abcdefgh"), groups)
-    assert " best of 8 on 450 messages in 315 groups of near-copies: " in found.line
-    assert (found.n_examples, found.n_groups) == (450, 315)
+    trust = winner_trust(wrong, list("abcdefgh"), groups)
+    assert " best of 8 on 450 messages in 315 groups of near-copies: " in trust.line
+    assert (trust.n_examples, trust.n_groups) == (450, 315)
     alone = winner_trust(wrong, list("abcdefgh"))
     assert "groups" not in alone.line
-    assert alone.bound < found.bound
-    assert alone.hoeffding < found.hoeffding
+    assert alone.bound < trust.bound
+    assert alone.hoeffding < trust.hoeffding
     own = winner_trust(wrong, list("abcdefgh"), np.arange(450))
     assert (own.line, own.bound) == (alone.line, pytest.approx(alone.bound, abs=1e-12))
 
@@ -187,11 +188,11 @@ def test_a_claim_about_campaigns_is_doubted_more():
     claim = ErrorClaim.of(campaigns == 0, campaigns)
     assert (claim.errors, claim.n_examples, claim.n_groups) == (20, 1000, 50)
     assert claim.design_effect == pytest.approx(20, rel=0.05)
-    found = judgement(claim)
-    assert found.line.startswith("one look at 1,000 messages in 50 groups of near-copies: 2.00 % wrong as seen (0.")
-    assert found.reason.startswith("1,000 messages in 50 groups of near-copies are too few to tell 2.00 % from")
+    trust = judgement(claim)
+    assert trust.line.startswith("one look at 1,000 messages in 50 groups of near-copies: 2.00 % wrong as seen (0.")
+    assert trust.reason.startswith("1,000 messages in 50 groups of near-copies are too few to tell 2.00 % from")
     assert judgement(ErrorClaim(20, 1000)).believe == "probably"
-    assert judgement(ErrorClaim.of(campaigns == 0, campaigns, n_models=5)).bound > found.bound
+    assert judgement(ErrorClaim.of(campaigns == 0, campaigns, n_models=5)).bound > trust.bound
     assert ErrorClaim.of(campaigns == 0) == ErrorClaim(20, 1000)
 
 
@@ -205,9 +206,9 @@ def test_groups_that_cannot_be_are_refused(n, effect):
 
 def test_the_winner_of_twins_is_not_flattered_but_the_bound_allows_for_it():
     wrong = np.repeat(np.random.default_rng(2).random((500, 1)) < 0.02, 5, axis=1)
-    found = winner_trust(wrong, list("abcde"))
-    assert found.optimism == 0
-    assert found.bound > judgement(ErrorClaim(int(wrong[:, 0].sum()), 500)).bound
+    trust = winner_trust(wrong, list("abcde"))
+    assert trust.optimism == 0
+    assert trust.bound > judgement(ErrorClaim(int(wrong[:, 0].sum()), 500)).bound
 
 
 @pytest.mark.parametrize(
@@ -234,24 +235,24 @@ def test_twenty_groups_find_what_is_not_there_more_often_than_not():
 def test_the_page_has_the_figures_of_the_command():
     page = (Path(__file__).parents[3] / "docs" / "lab" / "trust.md").read_text(encoding="utf-8")
     for scenario in SCENARIOS:
-        found = judged(scenario.number)
-        expected = "unknown" if math.isnan(found.optimism) else f"{100 * found.expected.estimate:.2f} %"
-        bound = "100 %" if found.bound == 1 else f"{100 * found.bound:.2f} %"
-        cells = [str(scenario.number), scenario.said, f"{100 * found.seen:.2f} %", expected, bound, found.believe]
+        trust = judged(scenario.number)
+        expected = "unknown" if math.isnan(trust.optimism) else f"{100 * trust.expected.estimate:.2f} %"
+        bound = "100 %" if trust.bound == 1 else f"{100 * trust.bound:.2f} %"
+        cells = [str(scenario.number), scenario.said, f"{100 * trust.seen:.2f} %", expected, bound, trust.believe]
         assert f"| {' | '.join(cells)} |" in page
     for n in (100, 1_000, 10_000, 100_000):
         assert f"| {n:,} | {' | '.join(judged(number, n).believe for number in range(1, 6))} |" in page
 
 
 def test_the_command_judges_a_claim():
-    said = CliRunner().invoke(app, ["10", "500", "--models", "1e9"]).stdout
-    assert said.splitlines()[0].endswith("Believe it: probably not.")
-    assert "Hoeffding's inequality gives 17.40 %, 1.9 times as much" in said
+    output = CliRunner().invoke(app, ["10", "500", "--models", "1e9"]).stdout
+    assert output.splitlines()[0].endswith("Believe it: probably not.")
+    assert "Hoeffding's inequality gives 17.40 %, 1.9 times as much" in output
 
 
 def test_the_command_speaks_json():
-    found = json.loads(CliRunner().invoke(app, ["20", "1000", "--training", "--json"]).stdout)
-    assert (found["believe"], found["optimism"], found["expected"]["estimate"]) == ("probably not", None, None)
+    answer = json.loads(CliRunner().invoke(app, ["20", "1000", "--training", "--json"]).stdout)
+    assert (answer["believe"], answer["optimism"], answer["expected"]["estimate"]) == ("probably not", None, None)
     second = json.loads(
         CliRunner().invoke(app, ["7", "333", "--models", "1,000", "--second", "30", "333", "--json"]).stdout
     )
@@ -259,12 +260,13 @@ def test_the_command_speaks_json():
 
 
 def test_the_command_without_figures_shows_the_scenarios():
-    said = CliRunner().invoke(app, []).stdout
-    assert said == CliRunner().invoke(app, ["--scenarios"]).stdout
-    assert [line.split(".")[0] for line in said.splitlines() if "“" in line] == ["1", "2", "3", "4", "5"]
-    assert "with probability 64 % at least one finds it" in said
-    found = json.loads(CliRunner().invoke(app, ["--json"]).stdout)
-    assert [s["by_n_in_all"]["1000"]["believe"] for s in found["scenarios"]] == [judged(i).believe for i in range(1, 6)]
+    output = CliRunner().invoke(app, []).stdout
+    assert output == CliRunner().invoke(app, ["--scenarios"]).stdout
+    assert [line.split(".")[0] for line in output.splitlines() if "“" in line] == ["1", "2", "3", "4", "5"]
+    assert "with probability 64 % at least one finds it" in output
+    answer = json.loads(CliRunner().invoke(app, ["--json"]).stdout)
+    believed = [scenario["by_n_in_all"]["1000"]["believe"] for scenario in answer["scenarios"]]
+    assert believed == [judged(i).believe for i in range(1, 6)]
 
 
 @pytest.mark.parametrize(

@@ -72,27 +72,28 @@ def test_whose_mail_it_is_can_be_said(api: Client, daemon: Daemon):
     with Filter.open(daemon.home) as filter_:
         expected = plain(filter_.check(lists[0], "ann").as_dict(MOST_EVIDENCE))
         explained = plain(filter_.explain(lists[0], "ann").as_dict())
-    said = api.post("/v1/check?user=ann", lists[0]).json
-    assert said == expected
-    assert (said["user"], said["you"] + said["everyone"]) == ("ann", pytest.approx(said["log_odds"]))
-    assert said["you"] > 0.5
+    verdict = api.post("/v1/check?user=ann", lists[0]).json
+    assert verdict == expected
+    assert (verdict["user"], verdict["you"] + verdict["everyone"]) == ("ann", pytest.approx(verdict["log_odds"]))
+    assert verdict["you"] > 0.5
     assert api.post("/v1/explain?user=ann", lists[0]).json == explained
     everyone = api.post("/v1/check", lists[0]).json
     assert "you" not in everyone
     lesson = api.post("/v1/learn?label=ham&user=ann", lists[0]).json
-    assert lesson["before"] == said["probabilities"] != everyone["probabilities"]
+    assert lesson["before"] == verdict["probabilities"] != everyone["probabilities"]
     assert lesson["after"] == api.post("/v1/check?user=ann", lists[0]).json["probabilities"]
     for raw in lists:
         assert api.post("/v1/forget?user=ann", raw).status == 200
 
 
 def test_an_explanation_is_the_whole_sum_twice(api: Client, daemon: Daemon, mail: list[Drawn]):
-    said = api.post("/v1/explain", mail[0].raw).json
+    explanation = api.post("/v1/explain", mail[0].raw).json
     with Filter.open(daemon.home) as filter_:
-        assert said == plain(filter_.explain(mail[0].raw).as_dict())
-    assert said["prior"] + sum(each["term"] for each in said["evidence"]) == pytest.approx(said["log_odds"])
-    spans = [span for section in said["sections"] for span in section["spans"]]
-    assert said["prior"] + sum(span["sum"] for span in spans) == pytest.approx(said["log_odds"])
+        assert explanation == plain(filter_.explain(mail[0].raw).as_dict())
+    terms = [evidence["term"] for evidence in explanation["evidence"]]
+    assert explanation["prior"] + sum(terms) == pytest.approx(explanation["log_odds"])
+    spans = [span for section in explanation["sections"] for span in section["spans"]]
+    assert explanation["prior"] + sum(span["sum"] for span in spans) == pytest.approx(explanation["log_odds"])
     assert {-6, 0} <= {span["shade"] for span in spans} <= {*range(-6, 7)}
 
 
@@ -170,7 +171,7 @@ def test_a_token_does_nothing_beyond_its_scope(daemon: Daemon, mail: list[Drawn]
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "problem"),
     [
         ("/v1/learn", "label: Field required"),
         ("/v1/learn?label=hidden", "label: this filter knows ham, spam"),
@@ -178,10 +179,10 @@ def test_a_token_does_nothing_beyond_its_scope(daemon: Daemon, mail: list[Drawn]
         ("/v1/forget?digest=hidden", "digest: String should match pattern '^[0-9a-f]{64}$'"),
     ],
 )
-def test_a_parameter_that_cannot_be_is_named(path: str, said: str, api: Client, daemon: Daemon):
+def test_a_parameter_that_cannot_be_is_named(path: str, problem: str, api: Client, daemon: Daemon):
     answer = api.post(path, b"Subject: hidden\n\n")
     assert answer.status == 422
-    assert answer.problem.startswith(said)
+    assert answer.problem.startswith(problem)
     assert "hidden" not in answer.problem
     assert "hidden" not in daemon.log
 
@@ -289,17 +290,17 @@ def test_an_error_of_ours_is_a_problem_that_quotes_nothing(home: Path):
         "server": None,
         "headers": [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"message/rfc822")],
     }
-    said: list[MutableMapping[str, Any]] = []
+    parts: list[MutableMapping[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"Subject: hidden\n\n", "more_body": False}
 
     async def send(part: MutableMapping[str, Any]) -> None:
-        said.append(part)
+        parts.append(part)
 
     with pytest.raises(AttributeError):  # which the process logs
         asyncio.run(application(state, filters)(scope, receive, send))
     filters.close()
-    assert said[0]["status"] == 500
-    assert dict(said[0]["headers"])[b"content-type"] == b"application/problem+json"
-    assert json.loads(said[1]["body"])["detail"] == "Internal error; the log of the daemon has the details."
+    assert parts[0]["status"] == 500
+    assert dict(parts[0]["headers"])[b"content-type"] == b"application/problem+json"
+    assert json.loads(parts[1]["body"])["detail"] == "Internal error; the log of the daemon has the details."

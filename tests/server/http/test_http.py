@@ -135,9 +135,9 @@ def asked(daemon: Daemon, mail: list[Drawn], spamc: str) -> Counter[str]:
 def counts(daemon: Daemon) -> Counter[str]:
     """All that only grows, but for what a message is made of on its way through a milter."""
     names = ("_total{", "_count")
-    found = {name: int(value) for name, value in metrics(daemon).items() if any(map(name.__contains__, names))}
-    assert found.pop("received_bytes_total{milter}") > 0
-    return Counter(found)
+    values = {name: int(value) for name, value in metrics(daemon).items() if any(map(name.__contains__, names))}
+    assert values.pop("received_bytes_total{milter}") > 0
+    return Counter(values)
 
 
 def test_what_clients_did_is_counted_whoever_dies_and_across_reloads(
@@ -158,13 +158,13 @@ def test_what_clients_did_is_counted_whoever_dies_and_across_reloads(
         expected["reloads_total{done}"] += 1
         expected += asked(daemon, mail, spamc)
         assert counts(daemon) == expected
-    found = metrics(daemon)
-    assert found["workers"] == found["workers_ready"] == 1
-    assert found["journal_lessons{ham}"] + found["journal_lessons{spam}"] == 200
-    assert found["journal_bytes"] > 100_000
-    assert found["connections_limit"] == 256
-    assert found["check_seconds_bucket{+Inf,spamd}"] == found["check_seconds_count{spamd}"]
-    assert found["check_seconds_sum{spamd}"] > 0
+    values = metrics(daemon)
+    assert values["workers"] == values["workers_ready"] == 1
+    assert values["journal_lessons{ham}"] + values["journal_lessons{spam}"] == 200
+    assert values["journal_bytes"] > 100_000
+    assert values["connections_limit"] == 256
+    assert values["check_seconds_bucket{+Inf,spamd}"] == values["check_seconds_count{spamd}"]
+    assert values["check_seconds_sum{spamd}"] > 0
 
 
 def test_who_was_connected_to_a_worker_that_was_killed_is_not(daemon: Daemon):
@@ -216,21 +216,22 @@ def test_every_metric_is_documented_with_its_labels(home: Path):
 
 
 def test_health_is_told_with_the_reason(home: Path, daemon: Daemon):
-    status, said = health(daemon)
-    assert (status, said["healthy"], said["workers"], said["workers_ready"], said["reason"]) == (200, True, 2, 2, "")
+    status, report = health(daemon)
+    assert (status, report["healthy"], report["reason"]) == (200, True, "")
+    assert report["workers"] == report["workers_ready"] == 2
     (home / "journal.sqlite").rename(home / "elsewhere")
-    status, said = health(daemon)
-    assert (status, said["healthy"]) == (503, False)
-    assert said["reason"] == f"there is no journal {home}/journal.sqlite."
+    status, report = health(daemon)
+    assert (status, report["healthy"]) == (503, False)
+    assert report["reason"] == f"there is no journal {home}/journal.sqlite."
     (home / "journal.sqlite").write_bytes(b"this is no journal")
-    status, said = health(daemon)
+    status, report = health(daemon)
     assert status == 503
-    assert str(said["reason"]).startswith(f"{home}/journal.sqlite is not a Priory journal")
+    assert str(report["reason"]).startswith(f"{home}/journal.sqlite is not a Priory journal")
     for process in mail_workers(daemon):
         os.kill(process, signal.SIGKILL)
     daemon.wait_until(lambda: health(daemon)[1]["workers_ready"] == 0)
-    status, said = health(daemon)
-    assert (status, said["reason"]) == (503, "no worker is ready; the log of the daemon says why")
+    status, report = health(daemon)
+    assert (status, report["reason"]) == (503, "no worker is ready; the log of the daemon says why")
     (home / "elsewhere").replace(home / "journal.sqlite")
     daemon.wait_until(lambda: health(daemon)[0] == 200)
     assert daemon.ask(PING) == PONG
@@ -293,15 +294,15 @@ def test_it_ends_when_its_master_is_killed(daemon: Daemon):
 
 
 def test_no_other_process_loads_what_it_needs():
-    told = "import priory.server.daemon.master, priory.config.parse, sys; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True).stdout.decode().split()
+    code = "import priory.server.daemon.master, priory.config.parse, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
     assert {"priory.server.daemon.master", "priory.server.http.state"} <= set(loaded)
     assert not set(PACKAGES) & set(loaded)
 
 
 def test_workers_share_the_memory_of_all_that_teaches():
-    told = "import priory.server.daemon.master, sys; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", told], capture_output=True, check=True).stdout.decode().split()
+    code = "import priory.server.daemon.master, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
     assert {f"priory.filter.{name}" for name in ("evidence", "learn", "forget", "rescore", "retention")} <= set(loaded)
 
 

@@ -28,7 +28,7 @@ OTHER = {"ham": "spam", "spam": "ham"}
 def taught() -> list[Drawn]:
     """What was taught, with some slips."""
     mail = list(draw(N, seed=11))
-    return [Drawn(each.raw, OTHER[each.label]) if i in SLIPS else each for i, each in enumerate(mail)]
+    return [Drawn(drawn.raw, OTHER[drawn.label]) if i in SLIPS else drawn for i, drawn in enumerate(mail)]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def original(taught: list[Drawn], tmp_path_factory: pytest.TempPathFactory) -> P
     with Filter.open(home) as filter_:
         for i in range(0, N, 20):
             where, user = "old" if i < 200 else "new", "ann" if i % 40 else ""
-            list(filter_.learn_many(((each.raw, each.label, f"/{where}/{i}") for each in taught[i : i + 20]), user))
+            list(filter_.learn_many(((drawn.raw, drawn.label, f"/{where}/{i}") for drawn in taught[i : i + 20]), user))
     return home
 
 
@@ -73,7 +73,7 @@ def test_pages_are_those_of_the_library(asker: Client, unchanged: Daemon):
         sender = every[0].sender
         moment = datetime.fromtimestamp(every[N // 2].time, UTC).isoformat()
         middle = datetime.fromisoformat(moment).timestamp()
-        said: dict[str, Selection] = {
+        selections: dict[str, Selection] = {
             "": Selection(),
             "label=spam": Selection(label="spam"),
             "user=ann&source=/old/": Selection(user="ann", source="/old/"),
@@ -86,21 +86,21 @@ def test_pages_are_those_of_the_library(asker: Client, unchanged: Daemon):
             "certainty_below=0.5": Selection(certainty_below=0.5),
             "certainty_above=0.5&label=ham": Selection(certainty_above=0.5, label="ham"),
         }
-        for query, selection in said.items():
-            expected = [each.as_dict() for each in filter_.lessons.page(selection, most=1_000).lessons]
+        for query, selection in selections.items():
+            expected = [lesson.as_dict() for lesson in filter_.lessons.page(selection, most=1_000).lessons]
             answer = asker.get(f"/v1/messages?most=1000&{query}").json
             assert answer == {"lessons": expected, "after": None, "total": len(expected)}
-            found, after = [], ""
+            lessons, after = [], ""
             while after is not None:
                 page = asker.get(f"/v1/messages?most=100&{query}{after and f'&after={after}'}").json
-                found += page["lessons"]
+                lessons += page["lessons"]
                 after = page["after"]
-            assert found == expected
+            assert lessons == expected
     assert len(asker.get("/v1/messages").json["lessons"]) == 50
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "problem"),
     [
         ("label=hidden", "label: this filter knows ham, spam"),
         ("digest=hidden", "digest: String should match pattern"),
@@ -115,10 +115,10 @@ def test_pages_are_those_of_the_library(asker: Client, unchanged: Daemon):
         ("after=hidden", "'hidden' is not a place in the list: take it from the page before."),
     ],
 )
-def test_what_cannot_be_selected_is_named(query: str, said: str, asker: Client):
+def test_what_cannot_be_selected_is_named(query: str, problem: str, asker: Client):
     answer = asker.get(f"/v1/messages?{query}")
     assert answer.status == 422
-    assert answer.problem.startswith(said)
+    assert answer.problem.startswith(problem)
 
 
 def test_a_file_has_all_lessons_that_are_selected(api: Client, daemon: Daemon):

@@ -45,59 +45,60 @@ def preview(client: Client, costs: Costs, query: str = "") -> Any:
     return answer.json
 
 
-def said_of(home: Path, costs: Costs) -> dict[str, tuple[str, str]]:
+def verdicts_of(home: Path, costs: Costs) -> dict[str, tuple[str, str]]:
     """The label of each lesson that was scored, and what `decide` says of it."""
     with Filter.open(home) as filter_:
-        found = {}
-        for each in filter_.lessons.page(most=1000).lessons:
-            if each.certainty is not None:
-                spam = each.certainty if each.label == "spam" else 1 - each.certainty
-                found[each.digest] = each.label, decide([1 - spam, spam], costs)
-        return found
+        verdicts = {}
+        for lesson in filter_.lessons.page(most=1000).lessons:
+            if lesson.certainty is not None:
+                spam = lesson.certainty if lesson.label == "spam" else 1 - lesson.certainty
+                verdicts[lesson.digest] = lesson.label, decide([1 - spam, spam], costs)
+        return verdicts
 
 
 @pytest.mark.parametrize("costs", [Costs(), OTHER, Costs(unsure=1e9), Costs(unsure=0)])
 def test_a_preview_counts_what_would_be_said(costs: Costs, asker: Client, daemon: Daemon):
     answer = preview(asker, costs)
-    each = said_of(daemon.home, costs)
-    counted = Counter(each.values())
+    verdicts = verdicts_of(daemon.home, costs)
+    counted = Counter(verdicts.values())
     then = answer["then"]
     assert answer["thresholds"] == thresholds(costs)
-    assert (answer["judged"], answer["unjudged"]) == (len(each), 200 - len(each))
+    assert (answer["judged"], answer["unjudged"]) == (len(verdicts), 200 - len(verdicts))
     assert then["confusion"]["said"] == ["ham", "spam", UNSURE]
     assert then["confusion"]["counts"] == [
-        [counted[label, said] for said in ("ham", "spam", UNSURE)] for label in ("ham", "spam")
+        [counted[label, verdict] for verdict in ("ham", "spam", UNSURE)] for label in ("ham", "spam")
     ]
     (right, missed), (lost, caught) = costs.matrix
     prices = {"ham": {"ham": right, "spam": missed}, "spam": {"ham": lost, "spam": caught}}
-    paid = sum(costs.unsure if said == UNSURE else prices[said][label] for label, said in each.values())
-    assert then["cost_per_message"]["estimate"] == pytest.approx(paid / len(each))
-    n_ham = sum(label == "ham" for label, _ in each.values())
+    paid = sum(costs.unsure if verdict == UNSURE else prices[verdict][label] for label, verdict in verdicts.values())
+    assert then["cost_per_message"]["estimate"] == pytest.approx(paid / len(verdicts))
+    n_ham = sum(label == "ham" for label, _ in verdicts.values())
     assert then["rates"]["spam"]["false_positive_rate"]["estimate"] == counted["ham", "spam"] / n_ham
-    assert then["rates"]["ham"]["unsure"]["estimate"] == sum(said == UNSURE for _, said in each.values()) / len(each)
+    n_unsure = sum(verdict == UNSURE for _, verdict in verdicts.values())
+    assert then["rates"]["ham"]["unsure"]["estimate"] == n_unsure / len(verdicts)
 
 
 def test_lessons_that_would_change_are_named_page_by_page(asker: Client, daemon: Daemon):
-    before, after = said_of(daemon.home, Costs()), said_of(daemon.home, OTHER)
+    before, after = verdicts_of(daemon.home, Costs()), verdicts_of(daemon.home, OTHER)
     wanted = {digest: (before[digest][1], after[digest][1]) for digest in before if before[digest] != after[digest]}
     assert len(wanted) > 5
-    found: list[dict[str, Any]] = []
+    lessons: list[dict[str, Any]] = []
     query = "?most=3"
     while True:
         changes = preview(asker, OTHER, query)["changes"]
         assert changes["total"] == len(wanted)
-        found += changes["lessons"]
+        lessons += changes["lessons"]
         if changes["after"] is None:
             break
         assert len(changes["lessons"]) == 3
         query = f"?most=3&after={changes['after']}"
-    assert {each["digest"]: (each["was"], each["becomes"]) for each in found} == wanted
-    assert len(found) == len(wanted)
-    kinds = Counter((each["label"], each["was"], each["becomes"]) for each in found)
+    assert {lesson["digest"]: (lesson["was"], lesson["becomes"]) for lesson in lessons} == wanted
+    assert len(lessons) == len(wanted)
+    kinds = Counter((lesson["label"], lesson["was"], lesson["becomes"]) for lesson in lessons)
     assert {(kind["label"], kind["was"], kind["becomes"]): kind["lessons"] for kind in changes["kinds"]} == kinds
-    assert all(each["certainty"] == pytest.approx(each["probabilities"][each["label"]]) for each in found)
+    assert all(lesson["certainty"] == pytest.approx(lesson["probabilities"][lesson["label"]]) for lesson in lessons)
     whole = preview(asker, OTHER, "?most=1000")["changes"]
-    assert (whole["lessons"], whole["after"]) == (found, None)
+    assert (whole["lessons"], whole["after"]) == (lessons, None)
     assert preview(asker, OTHER, "?most=0")["changes"]["lessons"] == []
 
 

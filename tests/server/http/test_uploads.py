@@ -67,30 +67,32 @@ def mbox(*messages: bytes) -> bytes:
 
 def test_each_message_is_judged_as_if_it_had_come_alone(api: Client, daemon: Daemon, mail: list[Drawn]):
     raws = [drawn.raw.rstrip(b"\n") + b"\n" for drawn in mail[:5]]
-    said = sent(api, "/v1/check", ("old.mbox", mbox(*raws[:4])), ("new.eml", raws[4])).json
-    assert (said["passed_over"], said["stopped"]) == ([], None)
+    answer = sent(api, "/v1/check", ("old.mbox", mbox(*raws[:4])), ("new.eml", raws[4])).json
+    assert (answer["passed_over"], answer["stopped"]) == ([], None)
     sources = [*(f"old.mbox:{i}" for i in range(1, 5)), "new.eml"]
     with Filter.open(daemon.home) as filter_:
         expected = [filter_.check(raw).as_dict(MOST_UPLOAD_EVIDENCE) for raw in raws]
-    assert [(each.pop("source"), each.pop("subject"), each.pop("sender")) for each in said["messages"]] == [
+    assert [
+        (message.pop("source"), message.pop("subject"), message.pop("sender")) for message in answer["messages"]
+    ] == [
         (source, parse(raw).header("subject"), parse(raw).sender_domain)
         for source, raw in zip(sources, raws, strict=True)
     ]
-    assert said["messages"] == json.loads(json.dumps(expected))
+    assert answer["messages"] == json.loads(json.dumps(expected))
 
 
 def test_many_lessons_are_durable_have_their_source_and_are_taken_back(api: Client, daemon: Daemon, mail: list[Drawn]):
     spam = [drawn.raw for drawn in mail[5:35] if drawn.label == "spam"]
     before = api.get("/v1/stats").json["lessons"]
-    said = sent(api, "/v1/learn?label=spam&user=ann", ("junk.mbox", mbox(*spam))).json
-    assert Counter(each["outcome"] for each in said["messages"]) == {"learned": len(spam)}
+    answer = sent(api, "/v1/learn?label=spam&user=ann", ("junk.mbox", mbox(*spam))).json
+    assert Counter(message["outcome"] for message in answer["messages"]) == {"learned": len(spam)}
     with Filter.open(daemon.home) as filter_:
-        sources = {each.source for each in filter_.journal.lessons() if each.user == "ann"}
+        sources = {lesson.source for lesson in filter_.journal.lessons() if lesson.user == "ann"}
         assert sources == {f"http:junk.mbox:{i}" for i in range(1, len(spam) + 1)}
     again = sent(api, "/v1/learn?label=ham&user=ann", ("junk.mbox", mbox(*spam))).json
-    assert {(each["outcome"], each["was"]) for each in again["messages"]} == {("relearned", "spam")}
-    for each in said["messages"]:
-        assert api.post(f"/v1/forget?user=ann&digest={each['digest']}").json["was"] == "ham"
+    assert {(message["outcome"], message["was"]) for message in again["messages"]} == {("relearned", "spam")}
+    for message in answer["messages"]:
+        assert api.post(f"/v1/forget?user=ann&digest={message['digest']}").json["was"] == "ham"
     assert api.get("/v1/stats").json["lessons"] == before
 
 
@@ -102,9 +104,9 @@ def test_what_is_no_mail_is_passed_over_with_the_reason(api: Client):
         ("large.eml", b"Subject: x\n\n".ljust(MOST_BYTES + 1)),
         ("../<b>.eml", b"Subject: x\n\n"),
     ]
-    said = sent(api, "/v1/check", *files).json
-    assert [each["source"] for each in said["messages"]] == ["../<b>.eml"]
-    assert [tuple(each.values()) for each in said["passed_over"]] == [
+    answer = sent(api, "/v1/check", *files).json
+    assert [message["source"] for message in answer["messages"]] == ["../<b>.eml"]
+    assert [tuple(file.values()) for file in answer["passed_over"]] == [
         ("bill.pdf", "This is a PDF, not mail."),
         ("nothing", "This is empty."),
         ("all.tar.gz", "This is an archive; extract it, and send its files."),
@@ -113,9 +115,9 @@ def test_what_is_no_mail_is_passed_over_with_the_reason(api: Client):
 
 
 def test_an_upload_is_bounded_in_messages(api: Client):
-    said = sent(api, "/v1/check", ("many.mbox", mbox(*[b"Subject: x\n\n"] * (MOST_MESSAGES + 1)))).json
-    assert len(said["messages"]) == MOST_MESSAGES
-    assert said["stopped"] == "An upload may contain 10,000 messages; send the rest in another."
+    answer = sent(api, "/v1/check", ("many.mbox", mbox(*[b"Subject: x\n\n"] * (MOST_MESSAGES + 1)))).json
+    assert len(answer["messages"]) == MOST_MESSAGES
+    assert answer["stopped"] == "An upload may contain 10,000 messages; send the rest in another."
 
 
 def test_an_upload_is_bounded_in_bytes_and_files(api: Client):
@@ -131,7 +133,7 @@ def test_an_upload_is_bounded_in_bytes_and_files(api: Client):
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "status", "said"),
+    ("kind", "body", "status", "problem"),
     [
         ("multipart/form-data", form(), 400, "The upload cannot be parsed: Missing boundary in multipart."),
         (FORM["Content-Type"], form(), 400, "The upload contains no file."),
@@ -146,10 +148,10 @@ def test_an_upload_is_bounded_in_bytes_and_files(api: Client):
         ("multipart/mixed; boundary=frontier", form(("x", b"")), 415, "The body must be an unchanged message"),
     ],
 )
-def test_what_is_no_form_with_files_is_refused(kind: str, body: bytes, status: int, said: str, api: Client):
+def test_what_is_no_form_with_files_is_refused(kind: str, body: bytes, status: int, problem: str, api: Client):
     answer = api.ask("POST", "/v1/check", body, {"Content-Type": kind})
     assert answer.status == status
-    assert answer.problem.startswith(said)
+    assert answer.problem.startswith(problem)
 
 
 def test_files_are_not_unpacked(api: Client):
@@ -223,13 +225,13 @@ def test_what_was_done_before_an_error_is_said(capfd: pytest.CaptureFixture[str]
             return answers.pop(0)
         raise JournalError("The disk is full.")
 
-    async def said() -> bytes:
+    async def streamed() -> bytes:
         body: AsyncIterator[bytes] = (await stream_answers(upload, work)).body_iterator
         return b"".join([piece async for piece in body])
 
-    answer = json.loads(asyncio.run(said()))
-    assert [each["source"] for each in answer["messages"]] == ["a", "b", "c"]
+    answer = json.loads(asyncio.run(streamed()))
+    assert [message["source"] for message in answer["messages"]] == ["a", "b", "c"]
     assert (answer["passed_over"], answer["stopped"]) == ([], "The disk is full.")
     with pytest.raises(JournalError):  # nothing was done: that is a problem, not an answer
-        asyncio.run(said())
+        asyncio.run(streamed())
     assert "JournalError" in capfd.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from file_drop import drop
-from five_labels import CONFIG, LABELS, said, teach
+from five_labels import CONFIG, LABELS, surest_messages, teach
 from priory.server.page.layout import label_colours
 from real_browser import Visit
 from real_daemon import HTTP, Daemon, request, serving
@@ -24,7 +24,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def messages(home: Path) -> dict[str, bytes]:
-    return said(home)
+    return surest_messages(home)
 
 
 @pytest.fixture(scope="module")

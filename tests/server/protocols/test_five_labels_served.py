@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from five_labels import CONFIG, LABELS, said, teach
+from five_labels import CONFIG, LABELS, surest_messages, teach
 from http_client import MAIL, Client
 from milter_client import inserted, mail_server
 from priory.config import parse
@@ -33,7 +33,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def messages(home: Path) -> dict[str, bytes]:
-    found = said(home)
+    found = surest_messages(home)
     assert set(found) == set(LABELS)
     return found
 
