@@ -17,6 +17,7 @@ def test_the_root_of_the_package_holds_no_modules() -> None:
     assert {path.name for path in SOURCES.iterdir() if path.is_file()} == {"__init__.py", "__main__.py", "py.typed"}
 
 
+@pytest.mark.slow
 def test_a_public_class_name_exists_once() -> None:
     places = defaultdict(list)
     for path in SOURCES.rglob("*.py"):

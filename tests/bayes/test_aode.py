@@ -37,6 +37,7 @@ def test_a_worked_example_in_fractions() -> None:
     assert np.exp(found)[0] == pytest.approx([float(value) for value in expected])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ALPHAS, st.sampled_from([0, 1]))
 def test_the_probabilities_of_all_rows_sum_to_one(rows: list[tuple[int, ...]], alpha: float, min_count: int) -> None:

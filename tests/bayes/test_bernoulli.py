@@ -58,6 +58,7 @@ def assert_equal(logs: Any, fractions: list[Fraction]) -> None:
     assert np.exp(logs).tolist() == pytest.approx([float(p) for p in fractions], rel=1e-9, abs=0)
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ALPHAS), st.sampled_from(sorted(FORMS)), st.data())
 def test_the_joint_is_the_formula_in_fractions(table: Any, alpha: Fraction, form: str, data: Any) -> None:
     rows, labels, weights, width = table
@@ -73,6 +74,7 @@ def test_the_joint_is_the_formula_in_fractions(table: Any, alpha: Fraction, form
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ALPHAS))
 def test_a_gap_is_the_sum_over_both_sides(table: Any, alpha: Fraction) -> None:
     rows, labels, weights, _ = table
@@ -86,6 +88,7 @@ def test_a_gap_is_the_sum_over_both_sides(table: Any, alpha: Fraction) -> None:
         assert np.exp(model.predict_joint_log_proba(numbers([row])))[0] == pytest.approx(summed, rel=1e-9, abs=1e-300)
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ALPHAS))
 def test_the_evidence_of_all_possible_rows_is_one(table: Any, alpha: Fraction) -> None:
     rows, labels, _, width = table
@@ -95,6 +98,7 @@ def test_the_evidence_of_all_possible_rows_is_one(table: Any, alpha: Fraction) -
     assert model.log_evidence([[math.nan] * width])[0] == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(tables(), st.data())
 def test_what_was_never_learned_is_not_forgotten(table: Any, data: Any) -> None:
     rows, labels, _, width = table
@@ -111,6 +115,7 @@ def test_what_was_never_learned_is_not_forgotten(table: Any, data: Any) -> None:
     assert (model.class_count_ == before[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("alpha", [1.0, 0.01])
 @pytest.mark.parametrize("binarize", [0.0, 1.5])
@@ -131,6 +136,7 @@ def test_it_equals_scikit_learns_in_streams_with_weights(form: Any, alpha: float
     np.testing.assert_allclose(ours.feature_count_, theirs.feature_count_.T, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.integers(0, 1), min_size=5, max_size=5), min_size=4, max_size=12),
     st.sampled_from([0.01, 0.5, 1.0]),
@@ -152,6 +158,7 @@ def test_the_filters_model_is_one_of_these_formulas(rows: list[list[int]], smoot
             assert terms[feature] == pytest.approx(said[f"x{feature}"], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_a_million_features_do_not_underflow(alpha: float) -> None:
     X = np.zeros((4, 1_000_000))

@@ -150,6 +150,7 @@ def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> No
         assert log_posterior(line.slope + slope, line.intercept + intercept) <= here + 1e-6
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(0.3, 3), st.floats(-2, 2), st.integers(20, 2000))
 def test_the_line_is_on_top_of_a_hill_of_the_posterior(seed: int, slope: float, intercept: float, n: int) -> None:

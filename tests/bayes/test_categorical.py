@@ -70,6 +70,7 @@ def fitted(table: Any, alpha: Fraction) -> CategoricalNB:
     return model.fit(np.array(rows, object), labels, sample_weight=[float(w) for w in weights])
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ALPHAS))
 def test_the_joint_is_the_formula_in_fractions_for_seen_and_unseen_values(table: Any, alpha: Fraction) -> None:
     model = fitted(table, alpha)
@@ -107,6 +108,7 @@ def test_values_that_are_forgotten_are_gone(table: Any, data: Any) -> None:
     assert (model.counts_ == before[0]).all()
 
 
+@pytest.mark.slow
 @given(tables(), st.data())
 def test_what_was_never_learned_is_not_forgotten(table: Any, data: Any) -> None:
     rows, labels, _, more = table
@@ -123,6 +125,7 @@ def test_what_was_never_learned_is_not_forgotten(table: Any, data: Any) -> None:
         assert (model.class_count_ == before[1]).all()
 
 
+@pytest.mark.slow
 def test_it_equals_scikit_learns_in_streams_with_weights() -> None:
     rng = np.random.default_rng(0)
     X, y, weights = rng.integers(0, 5, (300, 8)), rng.integers(0, 4, 300), rng.random(300)

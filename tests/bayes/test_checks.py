@@ -127,6 +127,7 @@ def test_scikit_learns_classifiers_can_be_checked() -> None:
         check_classifier(sklearn.naive_bayes.MultinomialNB())
 
 
+@pytest.mark.slow
 def test_rows_of_ones_own_can_be_given() -> None:
     mail = pd.DataFrame(
         {"hour": ["noon", "night", "dawn", "noon"] * 4, "kind": ["html", "html", "text", "text"] * 4}, dtype=object

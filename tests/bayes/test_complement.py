@@ -53,6 +53,7 @@ def test_what_stands_for_the_joint_is_the_formula_in_fractions(table: Any, alpha
     assert model.predict_proba(form(rows)).sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from([0.01, 1.0]))
 def test_normed_weights_of_each_class_sum_to_one(table: Any, alpha: float) -> None:
     rows, labels, weights = table
@@ -63,6 +64,7 @@ def test_normed_weights_of_each_class_sum_to_one(table: Any, alpha: float) -> No
     assert everything.terms.sum(axis=0) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("alpha", [1.0, 0.01])
 @pytest.mark.parametrize("norm", [False, True])

@@ -135,6 +135,7 @@ def test_every_estimator_of_the_toolkit_is_checked() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "table", "check"), list(ours()))
 def test_the_contract_is_kept(estimator: Any, table: str, check: Check) -> None:
     X, y = drawn_tables(estimator)[table]
@@ -178,6 +179,7 @@ for estimator, check in filter(is_array_api, scikit_learns()):
 """
 
 
+@pytest.mark.slow
 def test_scikit_learns_checks_of_the_array_api_pass_where_it_is_switched_on() -> None:
     """scikit-learn skips these unless SciPy was loaded with SCIPY_ARRAY_API=1, so they have a process of their own."""
     done = subprocess.run(

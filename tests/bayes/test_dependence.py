@@ -40,6 +40,7 @@ def share(rows: list[tuple], **fixed: float) -> float:
     return float(sum(row[-1] for row in rows if all(row[int(place[1:])] == value for place, value in fixed.items())))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
 def test_each_pair_of_known_values_is_counted_once(rows: list[tuple]) -> None:
@@ -76,6 +77,7 @@ def test_conditional_mutual_information_is_the_sum_of_the_formula_over_the_rows_
     assert np.diagonal(found).tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
 def test_information_about_the_class_is_that_of_scikit_learn(rows: list[tuple]) -> None:
@@ -133,6 +135,7 @@ def test_codes_are_drawn_as_often_as_they_are_probable() -> None:
     assert drawn == pytest.approx([0.5, 0.125, 0.375], abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [TreeAugmentedNB(), AveragedOneDependence(), KDependenceNB(k=1)])
 def test_columns_that_name_their_row_are_refused_and_the_model_stays_as_it_was(model: TreeAugmentedNB) -> None:
     names = [[f"message {i}"] for i in range(17_000)]

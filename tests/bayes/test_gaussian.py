@@ -67,6 +67,7 @@ def test_the_bayes_error_of_two_curves_is_the_area_under_the_lower_one() -> None
     assert (model.predict(X) != y).mean() == pytest.approx(lower, abs=0.006)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_scikit_learn_finds_the_same(name: str) -> None:
     X, y = TABLES[name](return_X_y=True)

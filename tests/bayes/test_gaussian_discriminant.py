@@ -169,6 +169,7 @@ def test_full_shrinkage_leaves_spheres() -> None:
         assert covariance == pytest.approx(covariance[0, 0] * np.eye(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(order=st.permutations(range(40)), cut=st.integers(1, 39))
 @settings(max_examples=20, deadline=None)
@@ -236,6 +237,7 @@ def test_the_units_of_the_columns_do_not_matter() -> None:
         assert other == pytest.approx(one, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_values_are_summed_out_of_a_prediction(kind: str) -> None:
     X, y = drawn(80, n_columns=4)

@@ -104,6 +104,7 @@ def test_a_class_of_which_everything_is_forgotten_stays_known() -> None:
     assert model.predict_proba(MAIL)[:, 1].tolist() == [0] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", [BernoulliNB, MultinomialNB, CategoricalNB])
 @given(weights=st.lists(st.floats(0.001, 1000), min_size=4, max_size=4), chance=st.randoms())
 def test_weights_that_are_no_binary_fractions_are_forgotten_without_trace(

@@ -106,6 +106,7 @@ def worth(values: list[float], cuts: tuple[float, ...]) -> float:
     return sum(n * math.log(n / (b - a)) - price for n, (a, b) in zip(inside, pairwise(ends), strict=True))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=30).filter(lambda found: len(set(found)) in range(2, 9)))
 @settings(max_examples=60, deadline=None)
 def test_no_other_division_into_blocks_is_worth_more(values: list[int]) -> None:

@@ -168,6 +168,7 @@ def test_it_learns_exclusive_or_which_naive_bayes_cannot() -> None:
     assert CategoricalNB().fit(X, y).score(X, y) == 0.5
 
 
+@pytest.mark.slow
 @given(first=TABLES, then=TABLES)
 def test_forgetting_undoes_learning_with_all_that_came_with_it(
     first: list[tuple[int, ...]], then: list[tuple[int, ...]]

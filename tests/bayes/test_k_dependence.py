@@ -95,6 +95,7 @@ def test_a_column_that_tells_too_little_is_no_parent() -> None:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(WHOLE, ALPHAS, st.integers(0, 3))
 def test_the_probabilities_of_all_rows_sum_to_one(rows: list[tuple[float, ...]], alpha: float, k: int) -> None:
@@ -137,6 +138,7 @@ def test_a_parent_of_which_nothing_was_ever_known_says_nothing() -> None:
     assert KDependenceNB(k=1).fit(X, y).predict_proba(probes).tolist() == naive.predict_proba(probes).tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(GAPPY, GAPPY)
 def test_merging_is_learning_both_and_forgetting_gives_the_structure_back(

@@ -76,6 +76,7 @@ def test_drawn_coefficients_have_the_posterior_mean_and_covariance() -> None:
     assert MAPRegression(fit_intercept=False).fit(X, y).sample_coefficients().shape == (1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coverage", [0.5, 0.95])
 @pytest.mark.parametrize("centred", [False, True])
 def test_targets_drawn_from_the_model_fall_into_their_interval_as_often_as_said(centred: bool, coverage: float) -> None:

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from priory.bayes import MAPRegression
 
 
+@pytest.mark.slow
 @parametrize_with_checks(  # test_contract.py has the defaults
     [MAPRegression(noise=noise, prior=prior) for noise, prior in EVERY if (noise, prior) != ("gaussian", "gaussian")]
     + [MAPRegression(prior="gaussian", fit_intercept=False), MAPRegression(noise="laplace", fit_intercept=False)]

@@ -71,6 +71,7 @@ def test_the_model_is_the_formula_in_fractions(
         assert np.exp(found) == pytest.approx(float(expected), rel=1e-9, abs=1e-300)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(lessons=LESSONS, context=st.text("abc ", max_size=4), order=st.integers(0, 3), as_bytes=st.booleans())
 def test_what_may_come_next_has_probability_one_in_every_context(
@@ -99,6 +100,7 @@ def test_without_context_it_is_multinomial_naive_bayes_on_symbols_and_ends() -> 
     )
 
 
+@pytest.mark.slow
 @given(lessons=LESSONS, order=st.integers(0, 3), strength=st.sampled_from([0.0, 1.0]), asked=st.text("abx", max_size=9))
 def test_there_is_one_term_per_symbol_and_they_add_up(
     lessons: list[tuple[str, str]], order: int, strength: float, asked: str
@@ -143,6 +145,7 @@ def test_symbols_may_be_words() -> None:
     assert mixed.alphabet_ == ["a", 1, None]
 
 
+@pytest.mark.slow
 @given(first=LESSONS, then=LESSONS, order=st.integers(0, 3))
 def test_forgetting_undoes_learning_with_all_that_came_with_it(
     first: list[tuple[str, str]], then: list[tuple[str, str]], order: int
@@ -185,6 +188,7 @@ def test_many_sequences_are_read_in_groups_as_if_one_by_one(monkeypatch: pytest.
     np.testing.assert_allclose(model.predict_joint_log_proba(texts), alone, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_what_is_drawn_has_the_model_s_probabilities() -> None:
     model = MarkovBayes(order=1, strength=0.5).fit([b"ab", b"aab", b"b", b"ba"], ["ham", "ham", "ham", "spam"])
     X, y = model.sample(20_000, random_state=0)
@@ -201,6 +205,7 @@ def test_without_strength_only_runs_that_were_seen_are_drawn() -> None:
     assert model.predict_proba(["free pride"]).tolist() == [[0.5, 0.5]]
 
 
+@pytest.mark.slow
 def test_a_long_text_does_not_underflow() -> None:
     model = MarkovBayes(order=30, strength=1e-9).fit(["ab" * 5000, "ba" * 5000], ["spam", "ham"])
     assert np.isfinite(model.predict_joint_log_proba(["ab" * 20_000 + "x" * 50])).all()

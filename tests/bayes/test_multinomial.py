@@ -56,6 +56,7 @@ def fitted(table: Any, alpha: Fraction, form: str = "dense") -> MultinomialNB:
     return model.fit(FORMS[form](rows), labels, sample_weight=[float(w) for w in weights])
 
 
+@pytest.mark.slow
 @given(tables(), st.sampled_from(ALPHAS), st.sampled_from(sorted(FORMS)))
 def test_the_joint_is_the_formula_in_fractions(table: Any, alpha: Fraction, form: str) -> None:
     rows, labels, weights, more = table
@@ -87,6 +88,7 @@ def test_missing_counts_leave_a_bag_of_the_other_features(table: Any, alpha: Fra
         assert_equal(model.explain(asked)[0].joint, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("alpha", [1.0, 0.01])
 def test_it_equals_scikit_learns_in_streams_with_weights(form: Any, alpha: float) -> None:
@@ -123,6 +125,7 @@ def test_a_row_with_many_of_a_million_columns_is_judged() -> None:
     assert model.predict_proba(row).tolist() == [[0, 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_a_million_features_do_not_underflow(alpha: float) -> None:
     X = np.zeros((4, 1_000_000))

@@ -102,6 +102,7 @@ def test_jaccard_distances_are_those_of_scikit_learn_on_dense_booleans() -> None
     np.testing.assert_allclose(ours.kneighbors(queries)[0], theirs.kneighbors(queries)[0], atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     metric=st.sampled_from(["euclidean", "manhattan", "jaccard"]),
@@ -181,6 +182,7 @@ def test_a_learned_row_is_its_own_neighbour_at_distance_exactly_0(metric: str, f
     assert places.ravel().tolist() == list(range(80))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("density", [0.02, 1.0])
 def test_memory_does_not_grow_with_queries_times_rows(
@@ -337,6 +339,7 @@ def test_the_model_keeps_its_own_copy_of_the_rows() -> None:
     assert model.rows_.tolist() == WORDS.tolist()
 
 
+@pytest.mark.slow
 def test_340_16_the_error_of_one_neighbour_is_below_twice_the_bayes_error() -> None:
     rng = np.random.default_rng(340)
     y, asked = rng.integers(0, 2, 20_000), rng.integers(0, 2, 20_000)

@@ -144,6 +144,7 @@ def test_forgetting_what_cannot_have_been_learned_is_refused(rows: list[list[flo
     assert np.array_equal(model.counts_, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_a_sample_refits_to_its_rates(form: type) -> None:
     model = PoissonNB(alpha=0).fit(form(drawn(100)[0]), drawn(100)[1])

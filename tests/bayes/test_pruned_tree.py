@@ -24,6 +24,7 @@ def unchecked(model: PrunedTree) -> dict[str, str]:
     return dict.fromkeys(names, ROWS_AND_FOLDS) if model.choose == "splits" else {}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(  # test_contract.py has the defaults
     [
         PrunedTree(choose="depth", cv="validation", random_state=0),
@@ -59,6 +60,7 @@ def test_twenty_depths_and_five_folds_are_the_hundred_models_of_340_19_and_their
     assert model.best_depth_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [5, ShuffleSplit(1, test_size=0.3, random_state=3), ShuffleSplit(3, random_state=1)])
 @pytest.mark.parametrize("choose", ["depth", "pruning"])
 def test_the_curve_read_off_one_tree_is_that_of_separate_fits(choose: str, cv: Any) -> None:
@@ -79,6 +81,7 @@ def test_the_curve_read_off_one_tree_is_that_of_separate_fits(choose: str, cv: A
     assert model.n_models_ == len(candidates) * len(splits)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40), n_labels=st.integers(2, 4))
 def test_the_strengths_are_those_of_scikit_learns_pruning_path(seed: int, n: int, n_labels: int) -> None:
     rng = np.random.default_rng(seed)
@@ -304,6 +307,7 @@ def test_heavier_rows_count_more_in_growing_and_in_judging(choose: str) -> None:
     assert model.validation_error_[model.best_index_] == pytest.approx(error)
 
 
+@pytest.mark.slow
 def test_a_label_seen_once_is_known_even_if_its_row_was_held_out() -> None:
     X, y = np.arange(40)[:, None], np.array(["ham"] * 39 + ["spam"])
     for seed in range(10):

@@ -55,6 +55,7 @@ def test_with_laplace_noise_zero_is_among_the_subgradients(
     assert optimality_gap(model.fit(X, y, w), X, y, w) < 1e-5 * (1 + w.sum() / b)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -65,6 +65,7 @@ def assert_keeps(kept: DistinctRows, lessons: list[Lesson]) -> None:
         assert values.tolist() == sorted(had | set(kept.given.categories[j].tolist()))
 
 
+@pytest.mark.slow
 @given(first=LESSONS, then=LESSONS, last=LESSONS, known=GIVEN)
 def test_what_is_learned_and_taken_back_is_what_a_dictionary_holds(
     first: list[Lesson], then: list[Lesson], last: list[Lesson], known: list[list[float]] | None

@@ -58,6 +58,7 @@ def test_a_pair_counts_where_both_are_known_and_shares_are_of_those_rows() -> No
     assert np.exp(terms.terms[:, 1]) == pytest.approx([3 / 4, 1 / 2])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ALPHAS, st.integers(0, 3))
 def test_the_probabilities_of_all_rows_sum_to_one(rows: list[tuple[int, ...]], alpha: float, root: int) -> None:
@@ -66,6 +67,7 @@ def test_the_probabilities_of_all_rows_sum_to_one(rows: list[tuple[int, ...]], a
     assert np.exp(model.predict_joint_log_proba(every)).sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.lists(GAPPY, min_size=1, max_size=5), ALPHAS, st.integers(0, 3))
 def test_missing_values_are_summed_out_and_the_terms_add_up(
@@ -98,6 +100,7 @@ def test_a_column_of_which_nothing_was_ever_known_says_nothing(root: int) -> Non
     assert joint == pytest.approx(alone.predict_joint_log_proba([["html"], ["text"]]))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS)
 def test_without_smoothing_any_column_may_be_the_root(rows: list[tuple[int, ...]]) -> None:
@@ -109,6 +112,7 @@ def test_without_smoothing_any_column_may_be_the_root(rows: list[tuple[int, ...]
         np.testing.assert_allclose(model.predict_joint_log_proba(X), models[0].predict_joint_log_proba(X), rtol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ALPHAS)
 def test_with_two_columns_it_is_one_dependence_in_order(rows: list[tuple[int, ...]], alpha: float) -> None:
@@ -120,6 +124,7 @@ def test_with_two_columns_it_is_one_dependence_in_order(rows: list[tuple[int, ..
     np.testing.assert_allclose(tree.predict_joint_log_proba(every), ordered.predict_joint_log_proba(every), rtol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ROWS)
 def test_merging_is_learning_both_and_forgetting_gives_the_tree_back(

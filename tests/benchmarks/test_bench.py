@@ -34,15 +34,18 @@ def taught(home: Path, n: int, verdicts: str = "ham\n") -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_homes_that_learned_the_same_do_not_differ(tmp_path):
     assert differences(taught(tmp_path / "one", 30), taught(tmp_path / "two", 30)) == []
 
 
+@pytest.mark.slow
 def test_one_lesson_more_is_found_in_every_place(tmp_path):
     one, other = taught(tmp_path / "one", 30), taught(tmp_path / "two", 31, "spam\n")
     assert differences(one, other) == ["what check prints", "stats", "lessons", "counts"]
 
 
+@pytest.mark.slow
 def test_a_counts_file_that_was_changed_differs(tmp_path):
     homes = [taught(tmp_path / name, 300) for name in ("one", "two")]
     assert differences(*homes) == []

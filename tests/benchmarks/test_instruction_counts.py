@@ -15,6 +15,7 @@ def valgrind() -> None:
     requirements.program(counting.VALGRIND)
 
 
+@pytest.mark.slow
 def test_checking_and_learning_take_no_more_instructions_than_committed(valgrind):
     committed = json.loads(COMMITTED.read_text())
     failures = too_many(counted(), committed["per_message"])

@@ -45,6 +45,7 @@ def told(corpus: Corpus, home: Path, jobs: int, tell=line) -> tuple[str, int, st
     return "".join(e.text for e in each), sum(e.n_messages for e in each), each[-1].reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_lessons_are_the_same(inbox: Path, tmp_path: Path, jobs: int):
     for name in ("one", "several"):

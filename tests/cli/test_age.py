@@ -19,6 +19,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_lessons_beyond_the_limits_are_counted_and_forgotten(home: Path):
     nothing = priory("age", home=home)
     assert (nothing.returncode, nothing.stdout) == (1, b"")

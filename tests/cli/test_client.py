@@ -20,6 +20,8 @@ from priory.demo import draw
 from priory.filter.filter import Filter
 from real_daemon import PATIENCE_S, is_running, opened, serving, wait_until
 
+pytestmark = pytest.mark.slow
+
 MAIL = list(draw(240, seed=4))
 ODD = {
     "crlf.eml": b"Subject: hi\r\nX-Priory-Verdict: forged\r\n\r\nhello\r\n",

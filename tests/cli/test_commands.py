@@ -15,6 +15,8 @@ import typer
 from command import PRIORY, priory, unread
 from priory.cli.app import COMMANDS, app
 
+pytestmark = pytest.mark.slow
+
 #: Options that several commands share; the page explains them once.
 COMMON_OPTIONS = ("--home", "--json", "--help", "--config", "--jobs", "--cluster")
 

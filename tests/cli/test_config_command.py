@@ -25,6 +25,7 @@ def warnings(text: str, home: Path) -> list[str]:
     return [warning["text"].removeprefix(f"{home}/priory.toml:") for warning in json.loads(done.stdout)["warnings"]]
 
 
+@pytest.mark.slow
 def test_all_commands_accept_another_configuration_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home, file = tmp_path / "home", tmp_path / "etc.toml"
     home.mkdir()

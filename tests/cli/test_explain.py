@@ -57,6 +57,7 @@ def test_the_page_adds_up_by_kind_as_the_json_does(inbox: Path, home: Path, tmp_
         assert float(shown) == pytest.approx(kind["sum"], abs=0.001)
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_adds_up_to_the_last_digit(inbox: Path, home: Path, tmp_path: Path):
     for message in sorted((inbox / "unseen" / "spam").iterdir())[:5]:
         priory("explain", message, "--html", tmp_path / "why.html", home=home)

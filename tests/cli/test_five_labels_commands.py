@@ -11,6 +11,8 @@ from mail_programs import thunderbird
 from priory.filter.filter import Filter
 from real_daemon import serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:

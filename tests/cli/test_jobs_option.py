@@ -13,6 +13,8 @@ from command import PRIORY, priory
 from priory.demo import draw
 from real_daemon import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_check_prints_the_same_on_any_number_of_cores(options: tuple[str, ...], inbox: Path, home: Path):

@@ -19,6 +19,8 @@ from priory.demo import draw
 from priory.lab.mail import WAYS
 from real_daemon import wait_until
 
+pytestmark = pytest.mark.slow
+
 PRIORY = str(Path(sys.executable).with_name("priory"))
 
 

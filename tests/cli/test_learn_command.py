@@ -8,6 +8,8 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import pytest
+
 from command import PRIORY, priory
 from priory.demo import draw
 from real_daemon import wait_until
@@ -21,6 +23,7 @@ def test_learning_prints_counts_and_learning_twice_changes_nothing(inbox: Path, 
     assert json.loads(again.stdout)["known"] == n
 
 
+@pytest.mark.slow
 def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
     one, two = list((inbox / "taught" / "spam").iterdir())[:2]
     priory("learn", "spam", one, two, home=tmp_path)
@@ -77,6 +80,7 @@ def test_merging_changes_nothing_but_the_home(home: Path, tmp_path: Path):
     assert (home / "journal.sqlite").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
     figures = json.loads(priory("stats", "--json", home=home).stdout)
     assert sum(figures["lessons"].values()) == 200
@@ -91,6 +95,7 @@ def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
     assert "autolearning waits until 200 of each label are scored" in shown
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_lessons(tmp_path: Path):
     folder = tmp_path / "mail"
     folder.mkdir()

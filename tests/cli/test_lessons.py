@@ -11,6 +11,8 @@ from command import priory
 from priory.filter.filter import Filter
 from priory.journal import Selection
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def taught(inbox: Path, tmp_path: Path) -> Path:

@@ -17,6 +17,8 @@ from ports import reserved_port
 from priory.server.tokens import TokenUse, read_tokens
 from real_daemon import PATIENCE_S, serving, wait_until
 
+pytestmark = pytest.mark.slow
+
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
 
 

@@ -48,6 +48,7 @@ def test_attached_messages_are_learned_for_the_sender(home: Path):
     assert [each.label for each in lessons(home)] == ["spam", "ham"]
 
 
+@pytest.mark.slow
 def test_the_attached_message_is_the_one_in_the_mailbox(home: Path):
     priory("learn", "spam", "-", "--user", "ann@mail.example", home=home, stdin=ORIGINAL)
     for program in PROGRAMS:
@@ -98,6 +99,7 @@ def test_a_faulty_report_is_returned_to_its_sender(home: Path, raw: bytes, said:
     assert not (home / "journal.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_a_temporary_error_keeps_the_report(home: Path, tmp_path: Path):
     def refused(*arguments: object, home: Path = home) -> str:
         done = priory("report", *arguments, home=home, stdin=thunderbird(ORIGINAL))

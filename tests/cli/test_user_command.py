@@ -28,6 +28,7 @@ def shared(home: Path, tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_verdicts_name_the_evidence_of_the_user_and_of_everyone(shared: Path, tmp_path: Path):
     message = tmp_path / "daily.eml"
     message.write_bytes(LIST % (99, 99))

@@ -82,6 +82,7 @@ def test_an_archive_without_members_has_no_mail(tmp_path):
     assert read([tmp_path / "mail.tar.gz"], "ham").count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", KINDS)
 def test_an_archive_cut_off_anywhere_is_broken(mail, suffix):
     path = packed(mail, suffix)

@@ -127,6 +127,7 @@ def test_blocks_give_what_lines_give():
             assert mbox.count(io.BytesIO(text)) == len(by_lines(text))
 
 
+@pytest.mark.slow
 def test_what_is_beyond_the_largest_message_is_cut_off(tmp_path: Path):
     large = b"Subject: " + b"x" * (LARGEST_MESSAGE + 1000)
     (tmp_path / "1.eml").write_bytes(large)

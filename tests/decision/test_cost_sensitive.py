@@ -348,6 +348,7 @@ def test_before_it_is_fitted_it_says_so() -> None:
         CostSensitive(GaussianNB()).predict([[1.0]])
 
 
+@pytest.mark.slow
 def test_the_filter_does_not_load_scikit_learn() -> None:
     code = "import sys, priory.decision as d; d.Costs; assert 'sklearn' not in sys.modules; d.CostSensitive"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -355,6 +356,7 @@ def test_the_filter_does_not_load_scikit_learn() -> None:
         from priory.decision import Benefits  # noqa: F401, PLC0415
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:divide by zero encountered in log:RuntimeWarning")  # GaussianNB, of a weight of 0
 @parametrize_with_checks([CostSensitive(GaussianNB()), CostSensitive(LogisticRegression())])
 def test_it_keeps_the_contract_of_scikit_learn(estimator: CostSensitive, check: Any) -> None:

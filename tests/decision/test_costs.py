@@ -123,6 +123,7 @@ def test_three_labels_are_decided_by_their_expected_costs(
     assert thresholds(PHISHING) == {}
 
 
+@pytest.mark.slow
 @given(data=st.data(), k=st.integers(2, 5))
 def test_whatever_is_said_nothing_else_is_cheaper(data: st.DataObject, k: int) -> None:
     row = st.lists(COST, min_size=k, max_size=k)

@@ -10,6 +10,8 @@ import pytest
 from priory.demo import Drawn, draw
 from priory.demo.phrases import ENGLISH_SPAM, SPAM
 
+pytestmark = pytest.mark.slow
+
 RESERVED = re.compile(r"(^|\.)(example|test|invalid|example\.(com|org|net))$")
 DOCUMENTATION = re.compile(r"^(192\.0\.2|198\.51\.100|203\.0\.113)\.\d{1,3}$")
 

@@ -17,6 +17,8 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.verdict import by_kind
 
+pytestmark = pytest.mark.slow
+
 MAIL = list(draw(120, seed=9))
 ALL_KINDS = Spec(frozenset(KINDS), {"my-name": "(?i)dear", "nothing": "x*", "end": "$"}, bits=16)
 THREE = Costs(("ham", "spam", "newsletter"), ((0, 10, 3), (100, 0, 50), (20, 5, 0)))

@@ -284,6 +284,7 @@ def test_while_there_is_nothing_to_compare_the_verdict_is_unsure_and_says_why(
         assert_adds_up(verdict)
 
 
+@pytest.mark.slow
 def test_checking_is_pure(taught: Filter) -> None:
     for drawn in MAIL[100:110]:
         before = home_files(taught)
@@ -295,6 +296,7 @@ def test_checking_is_pure(taught: Filter) -> None:
         assert home_files(taught) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header",
     [

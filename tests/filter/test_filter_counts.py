@@ -59,6 +59,7 @@ def act(filter_: Filter, acted: tuple, lessons: dict[int, str]) -> None:
         filter_._counts.save()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=40, deadline=None)
 @given(acts=st.lists(ACTS, max_size=25))
@@ -134,6 +135,7 @@ def test_a_reader_sees_what_another_filter_has_learned_at_its_next_check(
         assert reader.check(mail[0].raw).reason == "no spam has been learned yet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["forget", "relearn", "nothing"])
 def test_a_reader_who_missed_what_was_settled_starts_from_the_snapshot(
     tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, then: str

@@ -25,6 +25,7 @@ def teach(filter_: Filter, mail: list[Drawn]) -> None:
         list(filter_.learn_many([(drawn.raw, label, "")], "ann" if i % 2 else "bob"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "news")])
 def test_a_selection_has_the_lessons_that_a_page_shows(
     tmp_path: Path, mail: list[Drawn], opened: Open, labels: tuple[str, ...]

@@ -26,6 +26,7 @@ def teach(filter_: Filter, mail: list[Drawn]) -> None:
         list(filter_.learn_many(some, "ann" if i % 120 else "bob"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "selection",
     [
@@ -78,6 +79,7 @@ def test_lessons_taught_or_relabelled_meanwhile_stay(tmp_path: Path, mail: list[
         assert [lesson.label for lesson in filter_.lessons.page().lessons] == ["ham", "spam"]
 
 
+@pytest.mark.slow
 def test_a_killed_process_can_continue_to_forget(
     tmp_path: Path, mail: list[Drawn], opened: Open, counts_of: CountsOf, start: Start
 ) -> None:

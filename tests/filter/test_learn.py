@@ -22,6 +22,7 @@ SMALL = Options(spec=Spec(bits=16))
 MAIL = list(draw(160, seed=5))
 
 
+@pytest.mark.slow
 def test_teaching_one_folder_after_the_other_calibrates_as_well_as_mixed_mail(tmp_path: Path) -> None:
     mail = list(draw(1400, seed=4))
     folders = sorted(mail[:600], key=lambda drawn: drawn.label)

@@ -35,6 +35,7 @@ def bundle_sizes(journal: Journal) -> list[int]:
     return [size for (size,) in journal._db._db.execute("SELECT length(features) FROM bundles ORDER BY first")]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(groups=GROUPS)
 def test_every_lesson_keeps_its_features_whatever_is_learned_forgotten_and_settled(

@@ -19,6 +19,8 @@ from priory.filter.filter import Filter
 from priory.message import parse
 from real_daemon import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(tmp_path: Path, journals: Journals) -> Path:

@@ -45,6 +45,7 @@ def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes, bytes]:
     return lessons, *(part.tobytes() for part in (counts.table, counts.corrections, counts.totals, counts.held_out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=25, deadline=None)
 @given(learned=st.lists(LESSONS, min_size=3, max_size=3), order=st.permutations([0, 1, 2]))

@@ -63,6 +63,7 @@ def everything(journal: Journal) -> list[LessonSummary]:
     return journal.queries.page(EVERYTHING, 1_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=80, deadline=None)
 @given(st.lists(lessons, max_size=30), selections, st.integers(1, 9))
@@ -108,6 +109,7 @@ def assert_pages_are_the_selected_lessons(
         journal.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 @settings(max_examples=80, deadline=None)
 @given(

@@ -146,6 +146,7 @@ def test_files_that_are_no_seal_are_named(tmp_path):
         Sealed.open(tmp_path / "stranger")
 
 
+@pytest.mark.slow
 def test_every_changed_byte_is_noticed_or_still_counted(sealed):
     """Whatever one byte is changed to, the looks are not fewer: it is an error, or the line counts as torn."""
     for error in (0.1, 0.2, 0.3):

@@ -161,6 +161,7 @@ def assert_within_limits(message: Message) -> None:
     assert all(len(defect) < 100 and "\n" not in defect for defect in message.defects)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_mail_stays_within_limits_and_its_defect_is_named(name, taught):
     build, defect = HOSTILE[name]
@@ -265,6 +266,7 @@ def assert_whole(raw: bytes) -> None:
     assert restored.offsets.tolist() == features.offsets.tolist()
 
 
+@pytest.mark.slow
 def test_built_mail_with_thousands_of_mutations_is_read():
     chance = random.Random(7)
     for _ in range(2_000):

@@ -18,6 +18,7 @@ def packed_vector(kinds: list[list[int]], bits: int) -> bytes:
     return pack(buckets, array("q", accumulate((len(kind) for kind in kinds), initial=0)), bits)
 
 
+@pytest.mark.slow
 @given(vectors, st.integers(10, 28))
 def test_what_is_packed_can_be_unpacked(kinds, bits):
     buckets, offsets = unpack(packed_vector(kinds, bits), 12, bits)

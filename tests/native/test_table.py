@@ -31,6 +31,7 @@ def as_corrections(values: list[int] | None) -> array | None:
     return None if values is None else array("b", values)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(buckets_of_a_table, st.integers(0, 2), corrections_of_a_lesson)))
 def test_adding_counts_and_subtracting_takes_back(learned):
     rows = np.zeros((16, 5), np.uint32)
@@ -100,6 +101,7 @@ def test_offsets_that_do_not_divide_the_buckets_are_refused(offsets):
         terms_of(np.zeros((16, 3), np.uint32), [1, 2], offsets)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.integers(0, 6000), min_size=3, max_size=3), min_size=16, max_size=16),
     st.lists(st.lists(st.integers(0, 15), max_size=6), min_size=2, max_size=2),
@@ -201,6 +203,7 @@ def learned_one_by_one(run, start, late, lines, certain):
     return len(run.messages), scores
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 4),
     st.lists(st.tuples(st.sets(st.integers(0, 63)), st.sets(st.integers(0, 63)), st.booleans()), max_size=20),

@@ -20,6 +20,8 @@ from priory.server.evaluation.runs import MAX_KEPT, EvaluationRuns
 from priory.server.tokens import issue
 from real_daemon import Daemon, connected, is_running, paused, received, serving
 
+pytestmark = pytest.mark.slow
+
 CONFIG = '[serve]\nworkers = 1\n[http]\nlisten = "127.0.0.1:0"\n'
 QUICK = {"models": ["filter", "bernoulli"], "folds": 2}
 LONG = {"nested": True}  #: all models, each within each fold

@@ -31,6 +31,7 @@ def test_predictions_are_those_of_scikit_learn():
     assert run.seconds_predicting > 0
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_as_one():
     models = {"bernoulli": BernoulliNB(), "logistic": LogisticRegression()}
     for one, two in zip(judged(models, TASK), judged(models, TASK, jobs=2), strict=True):

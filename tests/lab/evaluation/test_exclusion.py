@@ -55,6 +55,7 @@ def test_predictions_are_those_of_scikit_learn() -> None:
     assert predictions.truth.tolist() == y.tolist()
 
 
+@pytest.mark.slow
 def test_the_difference_is_that_of_two_runs_on_the_same_folds() -> None:
     loans, paid = _loans()
     folds = StratifiedKFold(4, shuffle=True, random_state=7)

@@ -72,6 +72,7 @@ def test_mail_is_read_until_every_label_has_enough_and_no_further():
     assert next(rest).source == "8"
 
 
+@pytest.mark.slow
 def test_wrong_lessons_are_taught_but_the_truth_is_judged(inbox):
     right, wrong = replay_source(inbox), replay_source(inbox, Feedback(flipped=1.0, few=FEW.few))
     assert np.array_equal(right.predictions.truth, wrong.predictions.truth)
@@ -79,6 +80,7 @@ def test_wrong_lessons_are_taught_but_the_truth_is_judged(inbox):
     assert wrong.protocol.endswith("next 40 of each judged, 100 % of the lessons wrong")
 
 
+@pytest.mark.slow
 def test_several_models_say_what_each_says_alone(inbox):
     others = {"bernoulli": lambda: PartialFitLearner(BernoulliNB(), OPTIONS.labels)}
     both = replay(examples(inbox, OPTIONS.spec), FILTER | others, OPTIONS.labels, FEW)

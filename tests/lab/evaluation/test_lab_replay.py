@@ -28,6 +28,7 @@ def replay_source(inbox: list[Labelled], feedback: Feedback | None = None, **mor
     return replay(examples(inbox, OPTIONS.spec), FILTER, OPTIONS.labels, feedback, **more)[0]
 
 
+@pytest.mark.slow
 def test_each_message_is_scored_by_what_came_before_it(inbox, tmp_path):
     run = replay_source(inbox)
     with Filter.open(tmp_path) as filter_:
@@ -40,6 +41,7 @@ def test_each_message_is_scored_by_what_came_before_it(inbox, tmp_path):
     assert [OPTIONS.labels[code] for code in run.predictions.truth] == [message.label for message in inbox]
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_as_one(inbox):
     [one] = replay(examples(inbox, OPTIONS.spec), FILTER, OPTIONS.labels)
     [two] = replay(examples(inbox, OPTIONS.spec, jobs=2), FILTER, OPTIONS.labels)
@@ -76,6 +78,7 @@ def test_with_three_labels_a_wrong_one_is_any_other():
     assert Counter(tell("spam") for _ in range(200)).keys() == {"ham", "newsletter"}
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_taught_but_the_truth_is_judged(inbox):
     right, wrong = replay_source(inbox), replay_source(inbox, Feedback(flipped=1.0))
     assert np.array_equal(right.predictions.truth, wrong.predictions.truth)
@@ -88,6 +91,7 @@ def test_without_feedback_nothing_is_known(inbox):
     assert run.protocol == "replay in order, feedback at once for 0 % of the messages"
 
 
+@pytest.mark.slow
 def test_several_models_in_one_pass_say_what_each_says_alone(inbox):
     others = {"bernoulli": lambda: PartialFitLearner(BernoulliNB(), OPTIONS.labels)}
     both = replay(examples(inbox, OPTIONS.spec), FILTER | others, OPTIONS.labels)
@@ -97,6 +101,7 @@ def test_several_models_in_one_pass_say_what_each_says_alone(inbox):
     assert np.array_equal(both[0].predictions.log_probabilities, replay_source(inbox).predictions.log_probabilities)
 
 
+@pytest.mark.slow
 def test_mistakes_have_reasons_and_features_have_weights(inbox):
     run = replay_source(inbox)
     wrong = set(np.flatnonzero(run.predictions.errors).tolist())
@@ -109,6 +114,7 @@ def test_mistakes_have_reasons_and_features_have_weights(inbox):
     assert {"grams:all together"} < {weight.feature for weight in run.weights}
 
 
+@pytest.mark.slow
 def test_an_interrupted_replay_goes_on_where_it_stopped(inbox, tmp_path, monkeypatch):
     monkeypatch.setattr("priory.lab.evaluation.replay.CHECKPOINT_EVERY", 50)
     kept = ResultFolder(tmp_path)

@@ -120,6 +120,7 @@ def test_the_filter_by_folds_says_what_a_filter_says_that_learned_the_training_p
     assert found == pytest.approx(said, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in {"forest", "boosting"}])
 def test_every_model_of_the_catalogue_can_be_judged(name, mail):
     [run] = judged({name: model_named(name, mail, OPTIONS)}, task_of(mail))
@@ -155,6 +156,7 @@ def test_a_model_without_kinds_of_features_does_not_see_them(mail):
         model_without("filter", mail, OPTIONS, KINDS)
 
 
+@pytest.mark.slow
 def test_a_filter_with_three_labels_is_a_classifier_too(mail):
     y = np.where(np.arange(len(mail)) % 3 == 0, "news", mail.y)
     model = FilterClassifier(mail.columns).fit(mail.X, y)
@@ -209,6 +211,7 @@ def test_what_cannot_be_left_out_is_named(mail):
 # the golden rule
 
 
+@pytest.mark.slow
 def test_what_is_sealed_is_left_out_and_every_look_is_noted(mail, tmp_path):
     sealed = seal_share(tmp_path / "test.seal", mail, 0.25, seed=1)
     rest = without_sealed_mail(mail, sealed)
@@ -251,6 +254,7 @@ def test_looking_without_all_of_the_test_set_is_refused(mail, tmp_path):
 # reports that are kept
 
 
+@pytest.mark.slow
 def test_the_worst_mistakes_have_reasons_that_are_those_of_the_fold(inbox, mail):
     task = task_of(mail)
     [run] = judged({"filter": model_named("filter", mail, OPTIONS)}, task)
@@ -320,6 +324,7 @@ def test_an_unfinished_report_is_named(tmp_path):
 # trust
 
 
+@pytest.mark.slow
 def test_models_that_were_tried_before_count(mail, tmp_path):
     bench, subject = Bench(tmp_path), Subject("an inbox", Costs(), digest="the same mail")
     task = task_of(mail)

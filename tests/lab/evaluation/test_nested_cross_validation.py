@@ -97,6 +97,7 @@ def test_the_error_of_equal_folds_is_the_average_of_their_errors():
     assert choose({"told": Told()}, Task.of(said[:, None], y, splitter)).judged == {"told": pytest.approx(0.16)}
 
 
+@pytest.mark.slow
 def test_nested_error_of_guessing_is_a_half_where_the_chosen_one_looks_better():
     """Labels are noise, candidates many: the best looks better than guessing, the procedure is found out."""
     seen, judged = [], []
@@ -192,6 +193,7 @@ def test_winners_that_differ_are_warned_of():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LinearSVC(), make_pipeline(MaxAbsScaler(), LinearSVC())])
 def test_a_model_without_probabilities_is_refused_with_the_remedy(mail, model):
     with pytest.raises(LabError, match=r"svm \(LinearSVC\) predicts no probabilities.* CalibratedClassifierCV"):

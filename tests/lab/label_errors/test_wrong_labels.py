@@ -77,6 +77,7 @@ def test_slips_are_counted_right_however_much_the_classifier_overstates(n_classe
         assert ranking.expected_wrong(n) == pytest.approx(slipped[ranking.order[:n]].sum(), rel=0.25)
 
 
+@pytest.mark.slow
 def test_a_classifiers_own_mistakes_are_not_taken_for_slips() -> None:
     for sharpness in (0.3, 6.0, 200.0):  # as sure as naive Bayes is of thousands of features
         predictions, _ = _drawn(6000, 2, 0.0, sharpness, seed=2)

@@ -23,6 +23,7 @@ def test_two_bell_curves_of_one_width_have_the_closed_form(distance: float) -> N
     assert found == pytest.approx(stats.norm.cdf(-distance / 2), rel=1e-10)  # relative: also where it is 1e-197
 
 
+@pytest.mark.slow
 @given(st.floats(0.1, 6), st.floats(0.02, 0.98), st.floats(0.2, 5))
 @settings(max_examples=30, deadline=None)
 def test_with_unequal_priors_the_border_moves_to_where_the_classes_are_equally_probable(d, prior, width) -> None:
@@ -56,6 +57,7 @@ def test_a_class_that_rules_only_a_narrow_strip_is_found() -> None:
     assert of_densities([*wide, narrow], [0.45, 0.45, 0.1]) == pytest.approx(0.9 * stats.norm.cdf(-1.5), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "densities",
     [
@@ -86,6 +88,7 @@ def test_equal_densities_leave_the_prior() -> None:
     assert of_densities(curves, [1, 0]) == 0
 
 
+@pytest.mark.slow
 def test_what_is_no_density_is_named() -> None:
     with pytest.raises(LabError, match="at least two classes; 1 densities were given"):
         of_densities([stats.norm()])
@@ -129,6 +132,7 @@ def test_draws_agree_with_the_exact_sum(model) -> None:
     assert drawn.low < of_cells(model) < drawn.high
 
 
+@pytest.mark.slow
 def test_the_interval_covers_as_often_as_it_says() -> None:
     model = CategoricalNB().fit(MAIL, LABELS)
     exact = of_cells(model)

@@ -89,6 +89,7 @@ def test_what_is_right_here_is_wrong_in_the_counterpart() -> None:
     assert {sum(three.counterparts(4, unseen)) for unseen in range(9)} == {2}
 
 
+@pytest.mark.slow
 def test_in_a_smooth_world_neighbours_are_worth_asking() -> None:
     lunch = no_free_lunch(NearestNeighbours(k=1), n_features=2, seen=[0, 3])
     for odds in (Fraction(1, 3), 1, 2, 3, 10):  # a square: both unseen corners touch both seen ones

@@ -93,6 +93,7 @@ def alone(seen: Predictions) -> Predictions:
     return replace(seen, groups=None)
 
 
+@pytest.mark.slow
 @settings(unhurried, max_examples=20)
 @given(some_predictions(2))
 def test_where_each_example_is_its_own_group_every_figure_is_as_without_groups(seen):
@@ -108,6 +109,7 @@ def test_where_each_example_is_its_own_group_every_figure_is_as_without_groups(s
     assert np.abs([one.low - other.low, one.high - other.high]).max() < 1e-12
 
 
+@pytest.mark.slow
 @settings(unhurried, max_examples=20)
 @given(some_predictions(2))
 def test_where_each_example_is_its_own_group_two_runs_are_compared_as_without_groups(one):
@@ -139,6 +141,7 @@ def test_five_copies_of_everything_tell_no_more_than_one():
         assert width == pytest.approx(before, rel=0.15), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "naive"),
     [
@@ -165,6 +168,7 @@ def test_in_campaigns_the_interval_covers_about_as_often_as_it_says_and_without_
     assert covered_alone < naive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [mcnemar, delong, partial(bootstrap_difference, brier, n_resamples=49)])
 def test_in_campaigns_equals_are_called_different_as_rarely_as_the_level_says(test):
     random, called = np.random.default_rng(3), []

@@ -48,6 +48,7 @@ def test_what_may_not_be_said_has_no_price():
     assert np.isfinite(cost_per_example(seen, Costs(unsure=np.inf)).high)
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_cost_covers_about_as_often_as_it_says():
     random = np.random.default_rng(1)
     true = cost_per_example(normal_world(random, 400_000, 200_000, 3), Costs()).estimate

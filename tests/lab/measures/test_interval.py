@@ -94,6 +94,7 @@ def test_sums_by_weights_are_distributed_as_those_of_drawn_examples():
     assert fast.mean(axis=0) == pytest.approx(values.sum(axis=0), rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_bootstrap_of_a_mean_covers_about_as_often_as_it_says():
     random = np.random.default_rng(0)
     hits = 0
@@ -129,6 +130,7 @@ def test_where_each_example_is_its_own_group_the_same_is_drawn_as_without_groups
         assert np.abs(draw(None) - draw(np.arange(60))).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_the_bootstrap_of_a_mean_over_groups_covers_about_as_often_as_it_says():
     random, groups, hits = np.random.default_rng(0), np.repeat(np.arange(60), 5), []
     for _ in range(200):

@@ -115,6 +115,7 @@ def test_between_perfect_and_constant_delong_knows_nothing():
     assert json.loads(json.dumps(comparison.as_dict()))["difference"] == {"estimate": 0.5, "low": None, "high": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [mcnemar, delong, partial(bootstrap_difference, brier, n_resamples=99)])
 def test_equals_are_called_different_as_rarely_as_the_level_says(test):
     random = np.random.default_rng(6)
@@ -123,6 +124,7 @@ def test_equals_are_called_different_as_rarely_as_the_level_says(test):
     assert np.mean(p_values < 0.5) > 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "figure"), [(mcnemar, lambda p: p.errors.mean()), (delong, lambda p: auc(p).estimate)]
 )
@@ -134,6 +136,7 @@ def test_the_interval_of_the_difference_covers_about_as_often_as_it_says(test, f
     assert 0.92 <= np.mean([interval.low <= true <= interval.high for interval in intervals]) <= 0.985
 
 
+@pytest.mark.slow
 def test_the_bootstrap_takes_any_figure_and_agrees_with_delong():
     one, two = two_runs(np.random.default_rng(0), 400, (0.5, 2))
     drawn = bootstrap_difference(lambda p: roc_auc_score(p.truth, p.log_odds()), one, two)

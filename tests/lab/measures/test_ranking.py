@@ -38,6 +38,7 @@ def test_whoever_guesses_is_on_the_diagonal():
     assert auc(with_probabilities([0.3] * 5, [0.3] * 3)).estimate == 0.5
 
 
+@pytest.mark.slow
 @unhurried
 @given(some_predictions(3))
 def test_curves_are_those_of_scikit_learn_also_for_certain_examples(predictions):
@@ -103,6 +104,7 @@ def test_the_interval_covers_about_as_often_as_it_says():
     assert 0.93 <= np.mean([each.low <= true <= each.high for each in found]) <= 0.975
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_mean_area_covers_about_as_often_as_it_says():
     random = np.random.default_rng(12)
     centres = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])

@@ -52,6 +52,7 @@ def test_of_three_classes_one_is_taken_against_the_rest():
     assert phish.accuracy.estimate == float(Fraction(19, 30))
 
 
+@pytest.mark.slow
 @unhurried
 @given(some_predictions(3), st.integers(0, 2))
 def test_shares_are_those_of_scikit_learn(predictions, about: int):

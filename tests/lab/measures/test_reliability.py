@@ -89,6 +89,7 @@ def test_one_example_has_a_loss_but_no_interval():
     assert np.isnan([found.low, found.high]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_intervals_cover_about_as_often_as_they_say(shift: float):
     random = np.random.default_rng(8)
@@ -102,6 +103,7 @@ def test_intervals_cover_about_as_often_as_they_say(shift: float):
     assert np.mean([each.low <= true <= each.high for each in found]) >= 0.91
 
 
+@pytest.mark.slow
 def test_with_two_mistakes_on_average_the_intervals_of_losses_are_too_short_as_the_page_says():
     random = np.random.default_rng(10)
     draws = [normal_world(random, 1000, 1000, 6.18) for _ in range(400)]  # one mistake in a thousand

@@ -60,6 +60,7 @@ def made(question: dict[str, Any]) -> Folds | None:
         return None
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(questions())
 def test_what_is_judged_is_not_learned_and_no_group_is_on_both_sides(question: dict[str, Any]) -> None:
@@ -70,6 +71,7 @@ def test_what_is_judged_is_not_learned_and_no_group_is_on_both_sides(question: d
             assert not set(question["groups"][train]) & set(question["groups"][test])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(questions().filter(lambda question: question["how"] in IN_PARTS))
 def test_each_example_is_judged_once_by_all_the_others_in_its_fold(question: dict[str, Any]) -> None:
@@ -80,6 +82,7 @@ def test_each_example_is_judged_once_by_all_the_others_in_its_fold(question: dic
         assert all(len(train) + len(test) == split.n_examples for train, test in split)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(questions().filter(lambda question: question["how"] == "time"))
 def test_time_never_looks_ahead(question: dict[str, Any]) -> None:
@@ -93,6 +96,7 @@ def test_time_never_looks_ahead(question: dict[str, Any]) -> None:
         previous = train
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(questions(), st.integers(0, 2**32 - 1))
 def test_the_digest_is_the_same_if_and_only_if_the_folds_are(question: dict[str, Any], other_seed: int) -> None:

@@ -63,6 +63,7 @@ def test_any_value_but_zero_is_present_and_the_rows_stay_as_they_are() -> None:
     assert rows.indices.tolist() == before.indices.tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 30), st.sampled_from([0.3, 0.5, 0.75, 0.8, 0.95, 1.0]))
 def test_nothing_is_joined_that_an_exact_search_leaves_apart(seed: int, n_rows: int, similarity: float) -> None:

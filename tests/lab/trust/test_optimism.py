@@ -131,6 +131,7 @@ def test_drawing_by_inversion_has_the_distribution_of_the_minimum():
     assert np.quantile(drawn, [0.025, 0.5, 0.975]).tolist() == np.quantile(simulated, [0.025, 0.5, 0.975]).tolist()
 
 
+@pytest.mark.slow
 @given(looks, numbers_of_models)
 def test_more_models_mean_more_optimism_and_a_higher_bound(look, m):
     k, n = look
@@ -155,6 +156,7 @@ def plain_bootstrap(errors: np.ndarray, n_resamples: int, seed: int) -> float:
     return float(np.mean(outside) - errors.mean(axis=0).min())
 
 
+@pytest.mark.slow
 def test_the_winners_optimism_is_that_of_the_paper():
     errors = np.random.default_rng(9).random((300, 8)) < np.linspace(0.1, 0.13, 8)
     found = optimism_of_winner(errors, n_resamples=4000).optimism
@@ -202,6 +204,7 @@ def test_correcting_the_winner_removes_the_bias_in_campaigns_too():
     assert np.mean(alone) < 0.08
 
 
+@pytest.mark.slow
 @given(looks, numbers_of_models, st.floats(1, 50))
 def test_examples_that_count_for_fewer_leave_more_doubt(look, m, effect):
     k, n = look
@@ -226,6 +229,7 @@ def test_a_winner_without_rivals_errors_and_a_single_example_are_no_trouble():
     assert optimism_of_winner(np.ones((1, 2), bool)).optimism == 0
 
 
+@pytest.mark.slow
 def test_many_examples_are_resampled_in_parts_with_the_same_result_each_time():
     errors = np.random.default_rng(12).random((30_000, 3)) < 0.02
     assert optimism_of_winner(errors, n_resamples=300) == optimism_of_winner(errors, n_resamples=300)

@@ -91,6 +91,7 @@ def test_a_second_set_that_speaks_against_the_first_refutes_it():
     assert judgement(ErrorClaim(7, 333, n_models=10**9, second=(2, 20))).believe == "probably not"  # too few to refute
 
 
+@pytest.mark.slow
 @given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(1, 10**12))
 def test_the_words_never_contradict_the_figures(look, m):
     trust = judgement(ErrorClaim(*look, n_models=m))
@@ -155,6 +156,7 @@ def winners(random: np.random.Generator, n_campaigns: int) -> tuple[np.ndarray, 
     return (random.random((300 + n_campaigns, 8)) < 0.1)[groups], groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_campaigns", [0, 15])
 def test_the_winners_interval_and_bound_cover_as_often_as_they_say_also_in_campaigns(n_campaigns):
     random, inside, below, alone = np.random.default_rng(3), [], [], []
@@ -259,6 +261,7 @@ def test_the_command_speaks_json():
     assert second["believe"] == "no"
 
 
+@pytest.mark.slow
 def test_the_command_without_figures_shows_the_scenarios():
     output = CliRunner().invoke(app, []).stdout
     assert output == CliRunner().invoke(app, ["--scenarios"]).stdout

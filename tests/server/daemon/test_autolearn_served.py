@@ -19,6 +19,8 @@ from priory.server.daemon.lesson_thread import LessonThread
 from priory.wire.spamd import Request
 from real_daemon import PATIENCE_S, Daemon, request, serving
 
+pytestmark = pytest.mark.slow
+
 ON = "[autolearn]\non = true\ncertainty = 0.999\n"
 MAIL = list(draw(1100, seed=12))
 

@@ -197,6 +197,7 @@ def test_systemd_is_notified(home: Path, tmp_path: Path):
         assert told.recv(1000) == b"STOPPING=1"
 
 
+@pytest.mark.slow
 def test_slow_and_silent_clients_delay_no_other(home: Path, mail: list[Drawn]):
     config = "[serve]\nmax_connections = 8\nworkers = 2\n"
     with serving(home, config) as daemon:
@@ -210,6 +211,7 @@ def test_slow_and_silent_clients_delay_no_other(home: Path, mail: list[Drawn]):
             client.close()
 
 
+@pytest.mark.slow
 def test_a_flood_of_tiny_requests_does_not_stop_others(home: Path, mail: list[Drawn]):
     tiny = [PING, b"CHECK SPAMC/1.5\r\n\r\n", b"X\r\n\r\n", b"\0", b"PING SPAMC/9.9\r\n\r\n", b""]
     with serving(home) as daemon, under_load(daemon, mail[0].raw) as outcomes:
@@ -223,6 +225,7 @@ def test_a_flood_of_tiny_requests_does_not_stop_others(home: Path, mail: list[Dr
     assert set(outcomes) == {"answered"}
 
 
+@pytest.mark.slow
 def test_a_request_that_does_not_come_in_time_is_refused(home: Path):
     with serving(home, "[serve]\ntimeout = 1\n") as daemon, connected(daemon.socket) as client:
         client.sendall(b"CHECK SPAMC/1.5\r\n")
@@ -253,6 +256,7 @@ def test_an_internal_error_is_answered_and_logged_and_the_next_request_is_answer
         assert daemon.ask(PING) == PONG
 
 
+@pytest.mark.slow
 def test_fifty_clients_check_and_teach(home: Path, mail: list[Drawn]):
     def check(drawn: Drawn) -> bool:
         return daemon.ask(request("PROCESS", drawn.raw)).endswith(drawn.raw)
@@ -272,6 +276,7 @@ def test_fifty_clients_check_and_teach(home: Path, mail: list[Drawn]):
         filter_.rebuild()
 
 
+@pytest.mark.slow
 def test_acknowledged_lessons_survive_when_all_processes_are_killed(home: Path, mail: list[Drawn]):
     acknowledged: list[bytes] = []
 
@@ -315,6 +320,7 @@ def test_the_log_has_each_request_and_no_content_of_mail(home: Path):
     assert daemon.n_logged(f"request verb=TELL bytes={len(raw)} verdict=learned us=") == 1
 
 
+@pytest.mark.slow
 def test_a_client_that_resets_when_its_time_is_over_ends_no_worker(home: Path):
     with serving(home, '[spamd]\nlisten = "127.0.0.1:0"\n[serve]\ntimeout = 1\nworkers = 1\n') as daemon:
         workers = daemon.workers
@@ -330,6 +336,7 @@ def test_a_client_that_resets_when_its_time_is_over_ends_no_worker(home: Path):
         assert daemon.workers == workers
 
 
+@pytest.mark.slow
 def test_lessons_are_learned_while_another_process_has_locked_the_home(home: Path, mail: list[Drawn]):
     folder = os.open(home, os.O_RDONLY)
     try:
@@ -341,6 +348,7 @@ def test_lessons_are_learned_while_another_process_has_locked_the_home(home: Pat
         os.close(folder)
 
 
+@pytest.mark.slow
 def test_a_lesson_while_another_process_writes_for_long_is_refused_for_now(home: Path, mail: list[Drawn]):
     lesson = request("TELL", mail[0].raw, "Message-class: ham", "Set: local")
     with serving(home) as daemon:

@@ -3,12 +3,16 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from priory.demo import draw
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.server.daemon.lesson_thread import LessonThread
 from priory.wire.spamd import Request
 from real_daemon import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_idle_thread_has_written_a_snapshot(tmp_path: Path):

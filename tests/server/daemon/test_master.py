@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from ports import reserved_port
 from real_daemon import Daemon, ask, is_running, opened, serving, starting
 
@@ -109,6 +111,7 @@ def test_a_worker_that_is_killed_after_it_was_ready_is_replaced(home: Path):
         assert daemon.ask(PING) == PONG
 
 
+@pytest.mark.slow
 def test_a_master_without_descriptors_starts_workers_once_it_has_some(home: Path):
     with serving(home, "[serve]\nworkers = 2\n") as daemon:
         most = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)

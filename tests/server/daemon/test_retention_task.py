@@ -31,6 +31,7 @@ def n_lessons(home: Path) -> int:
     return int(n)
 
 
+@pytest.mark.slow
 def test_the_oldest_lessons_go_in_the_background_and_mail_is_checked_meanwhile(home: Path):
     raw = next(iter(draw(1, seed=7))).raw
     with serving(home, LIMITS) as daemon:

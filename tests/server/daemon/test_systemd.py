@@ -58,6 +58,7 @@ def test_the_commands_of_the_unit_are_ours():
     assert "StateDirectory=priory" in UNIT.read_text()
 
 
+@pytest.mark.slow
 def test_the_daemon_runs_where_memory_that_was_written_cannot_become_executable(home: Path):
     start = f"""
 import ctypes, os

@@ -11,6 +11,8 @@ from http_client import Client
 from priory.server.tokens import issue, read_tokens, tokens_path
 from real_daemon import Daemon, ask, serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:

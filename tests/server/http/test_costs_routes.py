@@ -18,6 +18,8 @@ from priory.demo import Drawn
 from priory.server.tokens import issue
 from real_daemon import Daemon, request, serving
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """\
 # Ann's
 [serve]

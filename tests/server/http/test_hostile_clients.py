@@ -15,6 +15,8 @@ from priory.server.http.process import MOST_CLIENTS
 from priory.server.tokens import issue
 from real_daemon import PATIENCE_S, Daemon, opened, received, serving, wait_until
 
+pytestmark = pytest.mark.slow
+
 CONFIG = '[serve]\nworkers = 1\ntimeout = 1\n[http]\nlisten = "127.0.0.1:0"\nrate = 1000\n'
 FORM = {"Content-Type": "multipart/form-data; boundary=b"}
 LARGE = b"Subject: Lunch\n\n" + b"a" * 8_000_000

@@ -91,6 +91,7 @@ def test_sessions_that_entries_have_opened_are_bounded(tmp_path: Path):
     assert [each.use for each in read_tokens(tmp_path)] == [TokenUse.SESSION] * MAX_SESSIONS
 
 
+@pytest.mark.slow
 def test_what_a_comparison_leaves_is_for_the_owner_alone(daemon: Daemon):
     daemon.home.chmod(0o755)
     asked = b'{"models": ["bernoulli"], "folds": 2}'

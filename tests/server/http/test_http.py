@@ -31,6 +31,8 @@ from priory.server.options import ServeOptions
 from priory.server.tokens import issue
 from real_daemon import PATIENCE_S, Daemon, ask, connected, is_running, opened, received, request, serving
 
+pytestmark = pytest.mark.slow
+
 PING = b"PING SPAMC/1.5\r\n\r\n"
 PONG = b"SPAMD/1.5 0 PONG\r\n"
 

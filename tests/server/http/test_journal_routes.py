@@ -19,6 +19,8 @@ from priory.message import parse
 from priory.server.tokens import issue
 from real_daemon import HTTP, Daemon, serving
 
+pytestmark = pytest.mark.slow
+
 N = 600
 SLIPS = (200, 266, 332, 398, 464, 530, 596)  #: labels that were turned
 OTHER = {"ham": "spam", "spam": "ham"}

@@ -28,6 +28,8 @@ from priory.demo import Drawn, draw
 from priory.server.tokens import SCOPES, issue
 from real_daemon import HTTP, Daemon, serving
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ABOUT_MAIL = ("check", "explain", "learn", "forget")

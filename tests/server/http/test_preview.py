@@ -22,6 +22,8 @@ from priory.server.page.views.costs import effect
 from priory.server.tokens import issue
 from real_daemon import HTTP, Daemon, serving
 
+pytestmark = pytest.mark.slow
+
 OTHER = Costs(matrix=((0, 3), (2, 0)), unsure=0.3)
 
 

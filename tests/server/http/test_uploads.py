@@ -24,6 +24,8 @@ from priory.server.options import ServeOptions
 from priory.server.tokens import issue
 from real_daemon import Daemon, received, serving
 
+pytestmark = pytest.mark.slow
+
 MOST_BYTES = 50_000
 CONFIG = f"""
     [serve]

@@ -185,6 +185,7 @@ def n_checked(daemon: Daemon, mail: list[Drawn], n: int) -> int:
     return n
 
 
+@pytest.mark.slow
 def test_a_daemon_counts_each_message_once_through_reloads_crashes_and_restarts(home: Path, mail: list[Drawn]) -> None:
     n = 0
     for is_killed in (True, False):
@@ -201,6 +202,7 @@ def test_a_daemon_counts_each_message_once_through_reloads_crashes_and_restarts(
     assert History(home).path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_mail_is_checked_whatever_is_wrong_with_the_history(home: Path, mail: list[Drawn]) -> None:
     History(home).path.mkdir()
     with serving(home, CONFIG) as daemon:
@@ -211,6 +213,7 @@ def test_mail_is_checked_whatever_is_wrong_with_the_history(home: Path, mail: li
     assert "cannot be opened: Is a directory" in daemon.log
 
 
+@pytest.mark.slow
 def test_the_api_returns_what_was_counted(home: Path, mail: list[Drawn]) -> None:
     with serving(home, CONFIG) as daemon:
         api = Client(daemon.port, issue(home, "check"))
@@ -237,6 +240,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 def test_impossible_steps_are_refused_with_a_reason(home: Path) -> None:
     with serving(home, CONFIG) as daemon:
         api = Client(daemon.port, issue(home, "check"))

@@ -15,6 +15,8 @@ from priory.server.tokens import issue
 from real_browser import Visit, Watched
 from real_daemon import HTTP, Daemon, serving
 
+pytestmark = pytest.mark.slow
+
 LISTS = [b"List-Id: <daily.list.example>\nSubject: Daily %d\n\nhttp://list.example/%d" % (i, i) for i in range(22)]
 
 

@@ -203,6 +203,7 @@ def test_a_field_without_a_number_changes_nothing(taught: Daemon, visit: Visit):
     expect(page.get_by_text("These costs are in force.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_empty_home_says_what_to_do(empty: Daemon, visit: Visit):
     here = visit(empty, "/costs")
     expect(here.page.locator(".empty")).to_contain_text("nothing to show yet: no ham and no spam was predicted")

@@ -15,6 +15,8 @@ from priory.filter.filter import Filter
 from priory.server.tokens import issue
 from real_daemon import HTTP, Daemon, ask, request, serving
 
+pytestmark = pytest.mark.slow
+
 PRICES = "{ ham = 1000, spam = -1, newsletter = 200, personal = 2000, phishing = %s }"
 MILTER = f"""
 [milter]

@@ -21,6 +21,7 @@ from real_daemon import connected, serving, wait_until
 CONFIG = '[milter]\nlisten = "127.0.0.1:0"\n'
 
 
+@pytest.mark.slow
 def test_a_message_is_marked_with_the_verdict_of_check(home: Path, mail: list[Drawn]):
     with Filter.open(home) as filter_:
         expected = [fields(filter_.check(drawn.raw)) for drawn in mail]
@@ -61,6 +62,7 @@ def test_authenticated_mail_is_checked_only_if_configured(home: Path, mail: list
         assert inserted(server.deliver(mail[0].raw, auth_authen="ann"))
 
 
+@pytest.mark.slow
 def test_spam_is_refused_or_held_where_that_is_cheaper(home: Path, mail: list[Drawn]):
     with Filter.open(home) as filter_:
         said = [filter_.check(drawn.raw).label for drawn in mail]
@@ -135,6 +137,7 @@ def test_a_client_that_breaks_the_protocol_is_disconnected_and_others_are_served
         daemon.wait_until(lambda: daemon.n_logged("refused why=") == 1)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_silent_between_messages_is_kept(home: Path, mail: list[Drawn]):
     with serving(home, CONFIG + "[serve]\ntimeout = 1\n") as daemon, mail_server(daemon) as server:
         slow = connected(daemon.socket)
@@ -176,6 +179,7 @@ def test_a_stop_answers_the_current_message_and_then_closes(home: Path, mail: li
         assert daemon.process.returncode == 0
 
 
+@pytest.mark.slow
 def test_nothing_is_read_from_a_server_that_reads_no_answers(home: Path):
     with serving(home, CONFIG + "[serve]\nworkers = 1\n") as daemon, mail_server(daemon) as server:
         server.send_until_blocked(packet("M", b"<a>\0"))
