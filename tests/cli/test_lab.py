@@ -220,7 +220,8 @@ def test_looking_for_wrong_labels_leaves_the_report_as_it_was(inbox, tmp_path):
 def test_a_page_that_cannot_be_drawn_is_refused_before_the_work(monkeypatch, tmp_path):
     monkeypatch.setattr("priory.cli.lab.bench.find_spec", lambda _name: None)
     require_page(None)
-    with pytest.raises(CommandError, match="a page needs plotly for its plots; install it with: pip install plotly"):
+    install = re.escape("install it with: pip install '.[report]' in Priory's source folder")
+    with pytest.raises(CommandError, match=f"a page needs plotly for its plots; {install}"):
         require_page(tmp_path / "report.html")
     monkeypatch.undo()
     require_page(tmp_path / "report.html")

@@ -207,4 +207,5 @@ def test_without_imapclient_it_is_said_what_to_install(tmp_path: Path):
     for arguments in (["imap"], ["check", "imap:INBOX"]):
         command = [sys.executable, "-c", program, *arguments, "--home", str(tmp_path)]
         result = subprocess.run(command, capture_output=True, env={**os.environ}, check=False)
-        assert result.stderr.decode() == "priory: IMAP needs the package imapclient: pip install 'priory[imap]'\n"
+        needs = "IMAP needs the package imapclient: pip install '.[imap]' in Priory's source folder"
+        assert result.stderr.decode() == f"priory: {needs}\n"

@@ -395,4 +395,4 @@ def test_without_psycopg_it_is_said_how_to_get_it(tmp_path: Path) -> None:
         f"Filter.open({str(tmp_path)!r}, Options(store=StoreAddress('postgresql://127.0.0.1/x')))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip().endswith("needs psycopg: install it with pip install 'priory[postgres]'.")
+    assert done.stderr.strip().endswith("needs psycopg: pip install '.[postgres]' in Priory's source folder.")

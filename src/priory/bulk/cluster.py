@@ -74,7 +74,7 @@ def opened(address: str) -> Iterator["Cluster"]:
     try:
         import distributed  # noqa: F401, PLC0415 - loaded only if a cluster is used
     except ImportError:
-        raise ClusterError("a cluster needs Dask: pip install 'priory[cluster]'") from None
+        raise ClusterError("a cluster needs Dask: pip install '.[cluster]' in Priory's source folder") from None
     local = _LOCAL.fullmatch(address)
     if local is None and not (urlsplit(address).scheme in _SCHEMES and urlsplit(address).netloc):
         raise ClusterError(f"{address!r} is not a cluster: use tcp://HOST:8786, or local:2 for two processes here")

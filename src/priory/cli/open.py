@@ -84,7 +84,8 @@ def _start_and_open(home: Path, config: Path, serving: "ServeOptions", *, in_bro
 
     if packages := missing():
         raise CommandError(
-            f"the page needs packages that are not installed ({', '.join(packages)}): pip install 'priory[server]'"
+            f"the page needs packages that are not installed ({', '.join(packages)}): "
+            "pip install '.[server]' in Priory's source folder"
         )
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -304,7 +304,8 @@ def _refuse_public_http(addresses: tuple[str, ...], url: str) -> None:
             )
     if addresses and (packages := missing()):
         raise ConfigError(
-            f"[http] needs packages that are not installed ({', '.join(packages)}); pip install 'priory[server]'",
+            f"[http] needs packages that are not installed ({', '.join(packages)}); "
+            "pip install '.[server]' in Priory's source folder",
             "http",
             "listen",
         )

@@ -132,7 +132,9 @@ def _file_system(address: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs  # noqa: PLC0415 - loaded only for addresses
     except ImportError:
-        raise CorpusError(f"cannot open {address} without fsspec: pip install 'priory[cluster]'") from None
+        raise CorpusError(
+            f"cannot open {address} without fsspec: pip install '.[cluster]' in Priory's source folder"
+        ) from None
     files, path = url_to_fs(address)
     return files, path
 

@@ -21,7 +21,7 @@ try:
     from imapclient import IMAPClient
     from imapclient.exceptions import LoginError
 except ImportError:
-    raise MailboxError("IMAP needs the package imapclient: pip install 'priory[imap]'") from None
+    raise MailboxError("IMAP needs the package imapclient: pip install '.[imap]' in Priory's source folder") from None
 
 #: Errors of networks and servers, after which a later attempt may succeed.
 TEMPORARY_ERRORS: Final = (OSError, imaplib.IMAP4.error)

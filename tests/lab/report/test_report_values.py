@@ -209,7 +209,9 @@ def test_the_page_can_be_written_whatever_is_in_a_name() -> None:
 
 def test_a_page_without_plotly_says_what_to_install(two_models: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(LabError, match="the report as a page needs plotly: pip install plotly"):
+    with pytest.raises(
+        LabError, match=r"the report as a page needs plotly: pip install '\.\[report\]' in Priory's source folder"
+    ):
         page(two_models)
 
 

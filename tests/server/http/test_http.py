@@ -357,7 +357,7 @@ def test_without_its_packages_http_is_refused_with_the_remedy(home: Path, tmp_pa
         env={**os.environ, "PYTHONPATH": shadowed(tmp_path)},
     )
     assert done.returncode == 1
-    needs = "[http] needs packages that are not installed (uvicorn); pip install 'priory[server]'"
+    needs = "[http] needs packages that are not installed (uvicorn); pip install '.[server]' in Priory's source folder"
     assert done.stderr.decode() == f"priory: {home}/priory.toml:3: {needs}\n"
 
 

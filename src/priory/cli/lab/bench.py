@@ -81,7 +81,9 @@ def require_page(html: Path | None) -> None:
     if html is None:
         return
     if find_spec("plotly") is None:
-        raise CommandError("a page needs plotly for its plots; install it with: pip install plotly")
+        raise CommandError(
+            "a page needs plotly for its plots; install it with: pip install '.[report]' in Priory's source folder"
+        )
     if html.is_dir() or not os.access(html if html.exists() else html.absolute().parent, os.W_OK):
         raise CommandError(f"cannot write {html}: name a file in an existing folder that you may write to")
 

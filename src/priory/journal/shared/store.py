@@ -109,7 +109,7 @@ def _require_psycopg() -> None:
         import psycopg  # noqa: F401, PLC0415
     except ImportError:
         raise JournalError(
-            "a journal on a PostgreSQL server needs psycopg: install it with pip install 'priory[postgres]'."
+            "a journal on a PostgreSQL server needs psycopg: pip install '.[postgres]' in Priory's source folder."
         ) from None
 
 

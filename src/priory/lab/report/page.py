@@ -56,7 +56,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs  # noqa: PLC0415 (an extra)
     except ImportError:
-        raise LabError("the report as a page needs plotly: pip install plotly") from None
+        raise LabError("the report as a page needs plotly: pip install '.[report]' in Priory's source folder") from None
     return str(get_plotlyjs())
 
 

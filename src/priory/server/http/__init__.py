@@ -1,6 +1,6 @@
 """The HTTP side of the daemon: the API, the metrics and the page, served by a process of their own.
 
-Mail does not depend on it. Only that process loads the packages it needs, which `priory[server]` installs.
+Mail does not depend on it. Only that process loads the packages it needs, which the extra `server` installs.
 """
 
 from importlib.util import find_spec

@@ -206,8 +206,8 @@ def evaluation_routes(daemon: Daemon, runs: EvaluationRuns) -> APIRouter:
         if not policy:
             raise HTTPException(
                 409,
-                "The report as a page needs plotly, which was not installed: pip install 'priory[report]', and compare "
-                f"again. /v1/evaluate/{id}/report.json has the figures.",
+                "The report as a page needs plotly, which was not installed: pip install '.[report]' in Priory's "
+                f"source folder, and compare again. /v1/evaluate/{id}/report.json has the figures.",
             )
         content = gzip.decompress(runs.files(id).page.read_bytes())
         sandbox = f"{policy}; sandbox allow-scripts; frame-ancestors 'none'"

@@ -227,9 +227,15 @@ def _actions(visit: Visit, run: EvaluationRun) -> list[Html]:
         )
     else:
         if run.state == "finished":
-            install = element("code", "pip install 'priory[report]'")
+            install = element("code", "pip install '.[report]'")
             actions.append(
-                element("p", "A report to open needs plotly: ", install, ", then start again.", class_="quiet")
+                element(
+                    "p",
+                    "A report to open needs plotly: ",
+                    install,
+                    " in Priory's source folder, then start again.",
+                    class_="quiet",
+                )
             )
         filled = fields_of_settings(run.settings)
         fields = (element("input", type="hidden", name=name, value=value) for name, value in filled.items())
