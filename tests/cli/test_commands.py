@@ -134,6 +134,19 @@ def test_costs_of_the_configuration_move_the_thresholds(tmp_path: Path):
     assert figures["thresholds"] == {"unsure": pytest.approx(0.1), "spam": pytest.approx(0.95)}
 
 
+def test_stats_show_the_calibration_as_a_formula(inbox: Path, tmp_path: Path):
+    for label in ("ham", "spam"):
+        priory("learn", label, inbox / "taught" / label, home=tmp_path)
+    line = json.loads(priory("stats", "--json", home=tmp_path).stdout)["calibration"]["spam"]
+    shown = re.search(
+        r"^calibration +log-odds of spam = ([\d.]+) × score ([+-]) ([\d.]+)$",
+        re.sub(r" +$", "", priory("stats", home=tmp_path).stdout.decode(), flags=re.MULTILINE),
+        re.MULTILINE,
+    )
+    assert float(shown[1]) == pytest.approx(line["slope"], abs=5e-4)
+    assert float(shown[2] + shown[3]) == pytest.approx(line["intercept"], abs=5e-4)
+
+
 def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
     result = priory("demo", "--messages", 300, "--save", tmp_path / "drawn", home=tmp_path)
     shown = result.stdout.decode()

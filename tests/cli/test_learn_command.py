@@ -39,12 +39,37 @@ def test_forget_by_file_and_by_digest(inbox: Path, tmp_path: Path):
     )
 
 
+def test_forget_explains_how_to_select_by_the_first_digits_of_a_digest(
+    inbox: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    one, two = list((inbox / "taught" / "spam").iterdir())[:2]
+    priory("learn", "spam", one, two, home=tmp_path)
+    digest = json.loads(priory("check", two, "--json", home=tmp_path).stdout)["digest"]
+    for digits in (digest[:8], digest[:63].upper()):
+        refused = priory("forget", one, digits, home=tmp_path)  # before anything is forgotten
+        assert (refused.returncode, refused.stdout) == (1, b"")
+        assert refused.stderr.decode() == (
+            f"priory: {digits} is neither a file nor a whole digest (64 digits); "
+            f"to select by the first digits: priory forget --digest {digits} --yes\n"
+        )
+        assert json.loads(priory("stats", "--json", home=tmp_path).stdout)["lessons"]["spam"] == 2
+    monkeypatch.chdir(tmp_path)
+    Path("cafe").write_bytes(one.read_bytes())
+    assert priory("forget", "cafe", home=tmp_path).stdout == b"forgot 1, never learned 0\n"
+    assert b"c0ffee.eml does not exist; check the path" in priory("forget", "c0ffee.eml", home=tmp_path).stderr
+    assert priory("forget", "--digest", digest[:8], "--yes", home=tmp_path).stdout == b"forgot 1\n"
+
+
 def test_files_that_are_not_mail_are_skipped_and_reported(inbox: Path, tmp_path: Path):
     folder = tmp_path / "mixed"
     shutil.copytree(inbox / "unseen", folder)
     (folder / "notes.txt").write_text("buy milk\n")
     learned = priory("learn", "ham", folder, home=tmp_path / "home").stdout.decode()
-    assert "skipped 1 that are not mail" in learned
+    assert learned == f"learned 40 in {tmp_path / 'home'}; skipped 1 file that is not mail\n"
+    (folder / "list.txt").write_text("bread\n")
+    again = priory("learn", "ham", folder, home=tmp_path / "home").stdout.decode()
+    assert again == f"learned 0, already known 40 in {tmp_path / 'home'}; skipped 2 files that are not mail\n"
+    (folder / "list.txt").unlink()
     checked = priory("check", folder, home=tmp_path / "home")
     assert checked.stdout.count(b"\n") == 40
     assert f"priory: skipped {folder}/notes.txt, which is not mail\n".encode() in checked.stderr

@@ -124,6 +124,9 @@ def test_forget_counts_a_selection_and_forgets_it_with_yes(taught: Path):
         "selected": 30,
         "forgotten": 0,
     }
+    digest = listed(taught)[0]["digest"]
+    one = priory("forget", "--digest", digest[:8], home=taught)
+    assert one.stdout == b"1 lesson selected, not forgotten: --yes forgets it, priory lessons shows it\n"
     done = priory("forget", "--user", "ann", "--yes", home=taught)
     assert (done.stdout, done.stderr, done.returncode) == (b"forgot 30\n", b"", 0)
     assert [lesson["label"] for lesson in listed(taught)] == ["ham"] * 30

@@ -85,7 +85,7 @@ def test_an_undecodable_name_is_escaped_as_by_the_daemon(home: Path, tmp_path: P
     assert priory("learn", "spam", "--user", name, "-", home=copy, stdin=LIST % (0, 0)).returncode == 0
     assert priory("user", "list", home=copy).stdout == b"\\xffann: 1 spam\n"
     assert b"1 of 1 lessons" in priory("lessons", "--user", name, home=copy).stdout
-    assert priory("user", "delete", name, "--yes", home=copy).stdout.startswith(b"deleted 1 lessons of ")
+    assert priory("user", "delete", name, "--yes", home=copy).stdout.startswith(b"deleted 1 lesson of ")
 
 
 def test_a_new_name_has_no_control_characters(home: Path, tmp_path: Path):
@@ -110,4 +110,8 @@ def test_a_user_is_deleted_only_with_yes(shared: Path):
     assert priory("user", "list", home=shared).stdout == b"bob: 30 ham\n"
     again = priory("user", "delete", "ann", "--yes", "--json", home=shared)
     assert json.loads(again.stdout) == {"lessons": 0, "deleted": 0}
+    unknown = priory("user", "delete", "ann", home=shared)
+    assert (unknown.returncode, unknown.stdout) == (1, b"")
+    assert unknown.stderr.decode() == f"priory: ann has no lessons in {shared}; list all users with: priory user list\n"
+    assert priory("user", "delete", "ann", "--yes", home=shared).stdout == b"deleted 0 lessons of ann\n"
     assert b"name the user to delete" in priory("user", "delete", "", "--yes", home=shared).stderr

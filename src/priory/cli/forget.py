@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -25,6 +25,8 @@ from priory.cli.progress import bar
 
 if TYPE_CHECKING:
     from priory.journal import Selection
+
+_DIGEST_DIGITS: Final = 64
 
 
 def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -83,6 +85,8 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
 def _forget_messages(what: list[str], user: str, home: Path, as_json: bool) -> None:
     from priory.cli.mail import read_mail  # noqa: PLC0415
 
+    for text in what:
+        _refuse_beginning_of_digest(text)
     counts = Counter({"forgotten": 0, "unknown": 0})
     other_users: set[str] = set()
     with open_filter(home) as filter_:
@@ -108,7 +112,19 @@ def _forget_messages(what: list[str], user: str, home: Path, as_json: bool) -> N
 
 
 def _is_digest(text: str) -> bool:
-    return len(text) == 64 and not Path(text).exists() and all(c in "0123456789abcdef" for c in text.lower())
+    return len(text) == _DIGEST_DIGITS and _is_hex_without_file(text)
+
+
+def _refuse_beginning_of_digest(text: str) -> None:
+    if 0 < len(text) < _DIGEST_DIGITS and _is_hex_without_file(text):
+        raise CommandError(
+            f"{text} is neither a file nor a whole digest ({_DIGEST_DIGITS} digits); "
+            f"to select by the first digits: priory forget --digest {text} --yes"
+        )
+
+
+def _is_hex_without_file(text: str) -> bool:
+    return set(text.lower()) <= set("0123456789abcdef") and not Path(text).exists()
 
 
 def _forget_selection(selection: "Selection", home: Path, *, yes: bool, as_json: bool) -> None:
@@ -129,6 +145,8 @@ def _forget_selection(selection: "Selection", home: Path, *, yes: bool, as_json:
         print(json.dumps({"selected": n, "forgotten": n_forgotten}))  # noqa: T201
     elif yes or not n:
         print(f"forgot {n_forgotten:,}")  # noqa: T201
+    elif n == 1:
+        print("1 lesson selected, not forgotten: --yes forgets it, priory lessons shows it")  # noqa: T201
     else:
         print(f"{n:,} lessons selected, none forgotten: --yes forgets them, priory lessons shows them")  # noqa: T201
     if not n_forgotten:

@@ -41,7 +41,10 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
     ] = None,
     index: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Read lines of `label path` from this file; paths are relative to it."),
+        typer.Option(
+            metavar="FILE",
+            help="Labelled mail from an index: lines of 'LABEL PATH'; paths are relative to the index.",
+        ),
     ] = None,
     user: User = "",
     jobs: Jobs = 1,
@@ -206,7 +209,9 @@ def _summary(counts: dict[str, int], is_stopped: bool, seconds: float, home: Pat
     parts = [f"learned {counts['learned']:,}"]
     parts += [f"relabelled {counts['relearned']:,}"] if counts["relearned"] else []
     parts += [f"already known {counts['known']:,}"] if counts["known"] else []
-    parts += [f"skipped {counts['not mail']:,} that are not mail"] if counts["not mail"] else []
     speed = f" ({n / seconds:,.0f} messages/s)" if n >= 100 else ""
+    n_skipped = counts["not mail"]
+    files = "file that is" if n_skipped == 1 else "files that are"
+    skipped = f"; skipped {n_skipped:,} {files} not mail" if n_skipped else ""
     later = f"; {n_waiting:,} wait until the journal can be reached" if n_waiting else ""
-    return f"{'stopped; ' if is_stopped else ''}{', '.join(parts)} in {home}{speed}{later}"
+    return f"{'stopped; ' if is_stopped else ''}{', '.join(parts)} in {home}{speed}{skipped}{later}"

@@ -57,7 +57,9 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
         waits = f"waits until {autolearn.after:,} of each label are scored"
         table.add_row("autolearning", "is on" if is_ready(autolearn, list(stats.scored.values())) else waits)
     for label, line in stats.calibration.items():
-        table.add_row(f"log-odds of {label}", f"{line.slope:.3f} · score {line.intercept:+.3f}")
+        sign = "-" if line.intercept < 0 else "+"
+        sums = f"{line.slope:.3f} × score {sign} {abs(line.intercept):.3f}"
+        table.add_row("calibration", f"log-odds of {label} = {sums}")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
     table.add_row("limits", limits)

@@ -85,7 +85,7 @@ def export(
         lessons = iter(filter_.users.exported(user))
         first = next(lessons, None)
         if first is None:
-            raise CommandError(f"{printable(user)} has no lessons in {home}; list all users with: priory user list")
+            raise CommandError(_no_lessons(user, home))
         every = chain([first], lessons)
         if to is None:
             _write(sys.stdout, every)
@@ -95,7 +95,7 @@ def export(
                 n = _write(file, every)
         except OSError as error:
             raise CommandError(f"{to} cannot be written: {error.strerror}") from None
-    print(f"{n:,} lessons of {printable(user)} written to {to}")  # noqa: T201
+    print(f"{_lessons(n)} of {printable(user)} written to {to}")  # noqa: T201
 
 
 def _write(file: TextIO, lessons: "Iterable[dict[str, Any]]") -> int:
@@ -128,9 +128,22 @@ def delete(
     if as_json:
         print(json.dumps({"lessons": n, "deleted": n_deleted}))  # noqa: T201
     elif yes:
-        print(f"deleted {n_deleted:,} lessons of {printable(user)}")  # noqa: T201
+        print(f"deleted {_lessons(n_deleted)} of {printable(user)}")  # noqa: T201
+    elif n:
+        rest = "none deleted: --yes deletes them, export shows them"
+        if n == 1:
+            rest = "not deleted: --yes deletes it, export shows it"
+        print(f"{_lessons(n)} of {printable(user)}, {rest}")  # noqa: T201
     else:
-        print(f"{n:,} lessons of {printable(user)}, none deleted: --yes deletes them, export shows them")  # noqa: T201
+        raise CommandError(_no_lessons(user, home))
+
+
+def _lessons(n: int) -> str:
+    return f"{n:,} {'lesson' if n == 1 else 'lessons'}"
+
+
+def _no_lessons(user: str, home: Path) -> str:
+    return f"{printable(user)} has no lessons in {home}; list all users with: priory user list"
 
 
 def _count_lessons(filter_: "Filter", user: str) -> int:
