@@ -195,6 +195,21 @@ def documented_as(option: Any) -> str:
     return f"| {', '.join([*names, *([f'`{option.envvar}`'] if option.envvar else [])])} | {option.help} |"
 
 
+@pytest.mark.parametrize("option", ["--home", "--json"])
+def test_the_page_names_the_commands_without_a_common_option(option: str):
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    row = re.search(rf"^\| `{option}[ `].*; not for (.*) \|$", page, re.MULTILINE)[1]
+    lab = typer.main.get_command(app).get_command(None, "lab")
+    every = [*commands(), *((f"lab {name}", command) for name, command in lab.commands.items())]
+    without = {name.strip() for name, command in every if not any(option in param.opts for param in command.params)}
+    assert set(re.findall("`(.*?)`", row)) == without
+
+
+def test_check_says_that_it_reads_standard_input_by_default(tmp_path: Path):
+    assert b"[default: -]" in priory("check", "--help", home=tmp_path).stdout
+    assert b"[default: -]" not in priory("scan", "--help", home=tmp_path).stdout
+
+
 def test_every_command_and_option_is_documented_as_its_help_says():
     page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
     for name, command in commands():

@@ -77,6 +77,16 @@ def test_replay_of_folders_is_in_order_of_time_and_so_equals_that_of_the_index(i
     assert by_time["runs"][0]["figures"] == by_index["runs"][0]["figures"]
 
 
+def test_replay_warns_if_one_folder_was_taught_after_another(inbox, tmp_path):
+    lines = sorted(f"{label} {inbox / label / file}\n" for label, file in _repeated(inbox, 1))
+    (tmp_path / "index").write_text("".join(lines))
+    done = lab("replay", "--index", tmp_path / "index", home=tmp_path)
+    assert (
+        f"the labels change only once in {len(lines)} messages, as if one folder after another had been taught; "
+        "mail does not arrive in this order: use priory lab evaluate"
+    ) in " ".join(done.stdout.split())
+
+
 def test_replay_with_bad_feedback_is_worse_and_says_so(inbox, tmp_path):
     options = ("--delay", 20, "--share", 0.5, "--flip", 0.3)
     replay_source = found("replay", "--index", inbox / "index", *options, "--weight", "link=0", home=tmp_path)
@@ -321,6 +331,13 @@ def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
         assert isinstance(done.exception, CommandError), (arguments, done.exception, done.output)
         assert "\n" not in str(done.exception)
         assert re.search(said, str(done.exception)), (arguments, done.exception)
+
+
+@pytest.mark.parametrize("text", ["x", "1.5", "nan", "inf"])
+def test_a_number_of_models_that_is_none_is_refused(text, tmp_path):
+    done = lab("trust", 10, 500, "--models", text, home=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"Invalid value for '--models': '{text}' is not a whole number; write 20 or 1e9." in done.stderr
 
 
 def test_a_replay_that_is_terminated_leaves_nothing_behind(inbox, tmp_path):

@@ -94,10 +94,10 @@ def test_times_are_local_unless_they_have_an_offset(taught: Path, monkeypatch: p
         (["--certainty-below", "1.5"], "a certainty is a probability, from 0 to 1"),
         (
             ["--since", "yesterday"],
-            "--since yesterday: since is not a time: write 2026-11-01 or 2026-11-01T14:30, which are",
+            "priory: --since yesterday is not a time: write 2026-11-01 or 2026-11-01T14:30, which are",
         ),
-        (["--until", "2026-02-30"], "--until 2026-02-30: until is not a time"),
-        (["--until", "0001-01-01"], "--until 0001-01-01: until is not a time"),
+        (["--until", "2026-02-30"], "priory: --until 2026-02-30 is not a time"),
+        (["--until", "0001-01-01"], "priory: --until 0001-01-01 is not a time"),
         (["--since", "2026-11-02", "--until", "2026-11-01"], "since must be earlier than until"),
         (["--digest", "xyz"], "'xyz' is not the beginning of a digest"),
         (["--label", "sapm"], "unknown label 'sapm'; this filter knows ham, spam"),

@@ -186,6 +186,13 @@ def test_looks_cut_off_at_the_end_are_noticed(sealed):
         look(sealed)
 
 
+def test_a_single_look_cut_off_is_one_look(sealed):
+    look(sealed)
+    sealed.path.write_bytes(sealed.path.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(LabError, match="was shortened: it had 1 look and has 0; restore it"):
+        look(sealed)
+
+
 def test_a_look_torn_at_any_byte_counts_and_the_next_one_follows_it(sealed):
     look(sealed)
     before = sealed.path.read_bytes()

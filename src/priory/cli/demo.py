@@ -32,7 +32,7 @@ def demo(
         typer.Option(metavar="FOLDER", help="Also write the messages to this folder, as `ham/*.eml` and `spam/*.eml`."),
     ] = None,
 ) -> None:
-    """Draw an inbox from a model, learn half of it, and judge the other half.
+    """Invent an inbox of 4,000 messages, learn half of it, and judge the other half.
 
     Each message is drawn as in a lecture on naive Bayes: first its label, then its words given the label. All of it is
     invented, and is saved only with `--save`.
@@ -41,7 +41,7 @@ def demo(
 
     `priory demo`
 
-    `priory demo --save inbox` and then `priory learn spam inbox/spam --home trial`
+    `priory demo --save inbox && priory learn spam inbox/spam --home trial`
     """
     from rich.console import Console  # noqa: PLC0415
 
@@ -83,7 +83,7 @@ def _run(mail: "list[Drawn]", home: Path, console: "Console") -> None:
         verdicts = [_Verdict(verdict.label, verdict.log_odds) for verdict in (filter_.check(m.raw) for m in unseen)]
         checked = time.perf_counter()
         console.print(
-            f"Drew {len(mail):,} messages; learned {half:,} ({half / (learned - start):,.0f}/s), "
+            f"Invented {len(mail):,} messages; learned {half:,} ({half / (learned - start):,.0f}/s), "
             f"then checked the other {len(mail) - half:,} ({(len(mail) - half) / (checked - learned):,.0f}/s).\n"
         )
         _report(mail[half:], verdicts, filter_.options.costs, console)

@@ -21,10 +21,11 @@ def filter_message(
     user: ForUser = "",
     home: Home = HOME,
 ) -> None:
-    """Copy a message from standard input to standard output and add `X-Priory-*` headers.
+    """Copy a message from standard input to standard output and add `X-Priory-*` and `X-Spam-*` headers.
 
-    For procmail, maildrop, Sieve pipes and everything else that runs a program on a message. Headers with these names
-    that came with the message are removed. On an internal error the message passes unchanged.
+    For procmail, maildrop, Sieve pipes and everything else that runs a program on a message. Header fields of the
+    message whose names begin with X-Priory- or X-Spam- are removed, those of SpamAssassin included. On an internal
+    error the message passes unchanged.
 
     **Examples**
 

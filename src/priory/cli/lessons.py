@@ -105,8 +105,9 @@ def lessons(  # noqa: PLR0913, PLR0917 - typer makes options of them
 ) -> None:
     """List who taught which message, and when, the latest lesson first.
 
-    `before` is the probability that the filter gave the label just before it learned it, computed from the stored score
-    with today's calibration. A value near 0 was a surprise. Lessons without a score have no value. Times are local.
+    The column 'before' has the probability that the filter gave to this label just before the lesson, computed from the
+    stored score with today's calibration. A value near 0 was a surprise. Lessons without a score have no value. Times
+    are local.
 
     **Examples**
 
@@ -160,8 +161,9 @@ def make_selection(  # noqa: PLR0913, PLR0917 - one for each option
             }
         )
     except SelectionError as error:
-        option = f"--{error.field} {texts[error.field]}: " if error.field else ""
-        raise CommandError(f"{option}{error}") from None
+        if error.field:  # the text begins with the field
+            raise CommandError(f"--{error.field} {texts[error.field]}{str(error).removeprefix(error.field)}") from None
+        raise CommandError(str(error)) from None
 
 
 def _pages(filter_: "Filter", selection: "Selection", most: int | None, after: str | None) -> "Iterator[LessonPage]":

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
     from priory.journal import Journal
 
-_Place = Annotated[str, typer.Argument(metavar="HOME|postgresql://…", show_default=False)]
+_Source = Annotated[str, typer.Argument(metavar="FROM", help="The journal to copy: a home, or postgresql://…")]
+_Target = Annotated[
+    str, typer.Argument(metavar="TO", help="Where to copy it, which must be empty: a home, or postgresql://…")
+]
 
 
-def move(source: _Place, target: _Place, as_json: Json = False) -> None:
+def move(source: _Source, target: _Target, as_json: Json = False) -> None:
     """Copy a journal from a home to a PostgreSQL server, or from a server to a home, and verify the copy.
 
     The copy has all lessons with their predictions, users, times and nodes, all confirmations, and the messages

@@ -82,7 +82,6 @@ Paths = Annotated[
     typer.Argument(
         metavar="PATH…",
         help="Messages: files, mboxes, Maildirs, folders of these, tar archives, imap:FOLDER; - reads standard input.",
-        show_default=False,
     ),
 ]
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def serve(home: Home = HOME, config: Config = None) -> None:
     """Answer mail servers and clients of SpamAssassin, and speed up `filter` and `check`.
 
-    Listens on `socket` in the home, and on the addresses in `[spamd]`, `[milter]` and `[http]` of `priory.toml`. Runs
-    in the foreground and logs to standard error. SIGTERM and Ctrl-C stop it after the requests in progress; SIGHUP
-    reloads `priory.toml`.
+    Listens on the file 'socket' in the home, and on the addresses in `[spamd]`, `[milter]` and `[http]` of
+    `priory.toml`. Runs in the foreground and logs to standard error. SIGTERM and Ctrl-C stop it after the requests in
+    progress; SIGHUP reloads `priory.toml`.
 
     **Examples**
 

@@ -72,8 +72,8 @@ def export(
 ) -> None:
     """Write all lessons of a user with everything that the journal has of them, one JSON object per line.
 
-    `features` are packed numbers in base64. Neither they nor the journal contain words of the mail. A new file is
-    readable by its owner only.
+    The field 'features' holds packed numbers in base64. Neither they nor the journal contain words of the mail. A new
+    file is readable by its owner only.
 
     **Example**
 

@@ -85,9 +85,9 @@ def _content(path: Path, file: int) -> Content:
             raise LabError(f"{path} was changed in line {number} or before: restore it from a backup")
         records.append(_parse_record(line) if _TAIL.search(line) else None)
     if int(numbered[1]) > len(records):
-        raise LabError(
-            f"{path} was shortened: it had {int(numbered[1])} looks and has {len(records)}; restore it from a backup"
-        )
+        n = int(numbered[1])
+        had = f"{n} look{'s' * (n != 1)}"
+        raise LabError(f"{path} was shortened: it had {had} and has {len(records)}; restore it from a backup")
     return Content(_parse_record(head), tuple(records), chain, raw.endswith(b"\n"))
 
 

@@ -39,7 +39,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 - typer makes options of them
     seal: SealFile = None,
     look: Annotated[
         bool,
-        typer.Option("--look", help="Learn all other mail, and judge by the sealed test set. The look is recorded."),
+        typer.Option(
+            "--look",
+            help="Learn all mail but the sealed test set, and judge the model on the test set. The look is recorded.",
+        ),
     ] = False,
     html: Html = None,
     seed: Seed = 0,

@@ -16,14 +16,14 @@ What = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="LABEL=PATH…",
-        help="Mail to judge by, such as ham=~/Maildir spam=~/Maildir/.Junk. Default: the lessons of the filter.",
+        help="Labelled mail, such as ham=~/Maildir spam=~/Maildir/.Junk. Default: the lessons of the filter.",
         show_default=False,
     ),
 ]
 Index = Annotated[
     Path | None,
     typer.Option(
-        help="Mail to judge by, from an index: lines of `label path`, relative to the file.", show_default=False
+        help="Labelled mail from an index: lines of 'LABEL PATH'; paths are relative to the index.", show_default=False
     ),
 ]
 Model = Annotated[str, typer.Option(help="The filter, another model by name, or yours as module:name.")]

@@ -1,6 +1,7 @@
 """`priory lab trust`: say whether to believe an error rate."""
 
 import json
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,9 +17,12 @@ _SIZES = (100, 1_000, 10_000, 100_000)
 
 def _count(text: str) -> int:
     """Parse a whole number, also written as 1e9 or 1,000."""
-    number = float(text.replace(",", ""))
+    try:
+        number = float(text.replace(",", ""))
+    except ValueError:
+        number = math.nan
     if not number.is_integer():
-        raise ValueError(text)
+        raise typer.BadParameter(f"{text!r} is not a whole number; write 20 or 1e9.")
     return int(number)
 
 

@@ -66,9 +66,11 @@ class LearningCurve:
         if last.gap.low <= 0:
             return f"{errors}, hardly a gap: more data would not help; if that is too much, the model is too simple"
         if last.gap.estimate > last.train.estimate and self._still_falls:
-            return f"{errors}, most of it the gap, which still falls: more data would help, or a simpler model"
+            rest = "the gap still falls: more data would help, or a simpler model"
+            return f"{errors}, most of which is the gap, and {rest}"
         if last.gap.estimate > last.train.estimate:
-            return f"{errors}, most of it the gap, which falls no more: a simpler model or other features would help"
+            rest = "the gap no longer falls: a simpler model or other features would help"
+            return f"{errors}, most of which is the gap, and {rest}"
         return f"{errors}, most of it in training already: a richer model would help more than more data"
 
     @property

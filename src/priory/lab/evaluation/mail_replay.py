@@ -41,8 +41,10 @@ class _MailLog:
         n_changes = sum(one != two for one, two in pairwise(self.labels))
         if len(self.labels) < 100 or n_changes > FEW_CHANGES * len(self.labels):
             return []
-        few = f"the labels change only {n_changes:,} times in {len(self.labels):,} messages"
-        return [f"{few}, as if folder after folder was taught: mail does not arrive so; use priory lab evaluate"]
+        times = "once" if n_changes == 1 else f"{n_changes:,} times"
+        few = f"the labels change only {times} in {len(self.labels):,} messages"
+        as_if = "as if one folder after another had been taught"
+        return [f"{few}, {as_if}; mail does not arrive in this order: use priory lab evaluate"]
 
 
 def replay_source(

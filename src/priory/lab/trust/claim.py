@@ -157,13 +157,14 @@ class Scenario:
 
 
 SCENARIOS: Final = (
-    Scenario(1, "I built a model on the data you gave me. It has 98 % of them right.", "training", n_parts=1),
-    Scenario(2, "I built a model on half of the data. It has 98 % of the other half right."),
-    Scenario(3, "I built 10 models on half of the data. One has 98 % of the other half right.", n_models=10),
-    Scenario(4, "I built 1 billion models on half of the data. One has 98 % of the other half right.", n_models=10**9),
+    Scenario(1, "I built a model on the data you gave me. It gets 98 % of them right.", "training", n_parts=1),
+    Scenario(2, "I built a model on half of the data. It gets 98 % of the other half right."),
+    Scenario(3, "I built 10 models on half of the data. One gets 98 % of the other half right.", n_models=10),
+    Scenario(4, "I built 1 billion models on half of the data. One gets 98 % of the other half right.", n_models=10**9),
     Scenario(
         5,
-        "I built 1 billion models on a third of the data. One has 98 % of the second third right, and of the last too.",
+        "I built 1 billion models on a third of the data. "
+        "One gets 98 % of the second third right, and of the last too.",
         n_models=10**9,
         n_parts=3,
         second=True,
