@@ -198,7 +198,9 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
     costs, set_costs = answers["costs"]
     (tried,) = answers["costs/preview"]
     assert costs["labels"] == tried["labels"] == ["ham", "spam"]
-    assert tried["then"]["words"].startswith("Says unsure from probability 0.4, spam from 0.984: of 1,000 ham, ")
+    assert tried["then"]["words"].startswith(
+        "The filter says unsure from a probability of 0.4, spam from 0.984: of 1,000 ham, "
+    )
     (started,), (events,) = answers["evaluate"], answers["evaluate/$ID/events"]
     assert started["state"] == "running"
     assert "\nevent: end\n" in events

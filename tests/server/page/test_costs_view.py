@@ -98,7 +98,7 @@ def test_a_table_of_numbers_that_is_open_stays_open(taught: Daemon, visit: Visit
     page = visit(taught, "/costs").page
     page.locator("#roc summary").click()
     number(page, "unsure").fill("1")
-    expect(page.get_by_text("Now: Says")).to_be_visible()
+    expect(page.get_by_text("Now: The filter says")).to_be_visible()
     expect(page.locator("#roc details")).to_have_attribute("open", "")
     expect(page.locator("#cost details")).not_to_have_attribute("open", "")
 
@@ -110,7 +110,7 @@ def test_who_is_sure_applies_costs_with_the_keyboard_alone(taught: Daemon, visit
     number(page, "ham called spam").focus()
     page.keyboard.press("Control+a")
     page.keyboard.type("250")
-    expect(page.get_by_text("Now: Says")).to_be_visible()
+    expect(page.get_by_text("Now: The filter says")).to_be_visible()
     for _ in range(10):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "apply":
@@ -152,7 +152,7 @@ def test_what_cannot_be_applied_is_said_in_the_words_of_the_daemon(taught: Daemo
 def test_who_may_not_apply_sees_why(scope: str, taught: Daemon, visit: Visit):
     page = visit(taught, "/costs?unsure=1", scope=scope).page
     number(page, "unsure").fill("2")
-    expect(page.get_by_text("Now: Says")).to_be_visible()
+    expect(page.get_by_text("Now: The filter says")).to_be_visible()
     expect(page.get_by_role("button", name="Apply…")).to_be_disabled()
     expect(page.get_by_text(f"This needs a token of scope admin; yours has scope {scope}.")).to_be_visible()
 
@@ -207,9 +207,13 @@ def test_a_field_without_a_number_changes_nothing(taught: Daemon, visit: Visit):
 def test_an_empty_home_says_what_to_do(empty: Daemon, visit: Visit):
     here = visit(empty, "/costs")
     expect(here.page.locator(".empty")).to_contain_text("nothing to show yet: no ham and no spam was predicted")
-    expect(here.page.locator("#words")).to_have_text("Says unsure from probability 0.4, spam from probability 0.96.")
+    expect(here.page.locator("#words")).to_have_text(
+        "The filter says unsure from a probability of 0.4, spam from 0.96."
+    )
     number(here.page, "ham called spam").fill("250")
-    expect(here.page.locator("#words")).to_have_text("Says unsure from probability 0.4, spam from probability 0.984.")
+    expect(here.page.locator("#words")).to_have_text(
+        "The filter says unsure from a probability of 0.4, spam from 0.984."
+    )
     here.require_accessible()
 
 

@@ -15,7 +15,7 @@ from priory.server.metrics.history import HistoryRecorder
 from priory.server.metrics.names import CHECK_TIMES, add_labels, scoreboard
 from priory.server.page.layout import label_colours
 from priory.server.page.views.activity import SPANS, messages_plot, protocols_table, times_plot, verdicts
-from priory.server.page.views.track_record import trust_plots
+from priory.server.page.views.track_record import calibration_plot, trust_plots
 
 TWO, THREE = ("ham", "spam"), ("ham", "newsletter", "<b>spam</b>")
 
@@ -45,6 +45,13 @@ def test_all_that_is_known_is_drawn_however_little_it_is(labels: tuple[str, ...]
     made = [plot.draw() for plot in trust_plots(track_record(labels, n, sure=sure))]
     assert len(made) == {2: 5, 3: 9}[len(labels)]
     assert not any("nan" in each.lower() or "<b>" in each for each in made)
+
+
+def test_a_dot_of_one_lesson_is_described_in_the_singular():
+    seen = Predictions.of(TWO, ["ham"] * 20 + ["spam"], [[0.9, 0.1]] * 20 + [[0.0, 1.0]])
+    drawn = calibration_plot(calibration_of(seen, 1), "calibration").draw()
+    assert "20 lessons: " in drawn
+    assert "1 lesson: 100.0 % predicted, 100.0 % was spam" in drawn
 
 
 @pytest.mark.parametrize("span", SPANS)

@@ -4,6 +4,7 @@ Costs do not change probabilities, only the thresholds of decisions. So the slow
 each threshold, is computed once, and each set of costs takes milliseconds.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -83,18 +84,15 @@ class OperatingPoint:
 
         >>> seen = Predictions.of(["ham", "spam"], ["ham"] * 8 + ["spam"] * 8, [[0.9, 0.1]] * 9 + [[0.01, 0.99]] * 7)
         >>> OperatingCurves.of(seen).at(Costs()).words
-        'Says unsure from probability 0.4, spam from 0.96: of 1,000 ham, none are called spam; of 1,000 spam, \
-125 are called ham; nothing is unsure.'
+        'The filter says unsure from a probability of 0.4, spam from 0.96: of 1,000 ham, none are called spam; \
+of 1,000 spam, 125 are called ham; nothing is unsure.'
         """
         of_each = "; ".join(self._mistakes(i) for i in range(len(self.confusion.classes)))
         unsure = self.rates[self.confusion.classes[0]].unsure.estimate
         share = f"{_round(100 * unsure)} % are {UNSURE}" if unsure else f"nothing is {UNSURE}"
         sentence = f"{of_each}; {share}."
-        begins = thresholds(self.costs)
-        if not begins:
-            return sentence[0].upper() + sentence[1:]
-        at = ", ".join(f"{said} from{' probability' * (not i)} {p:.4g}" for i, (said, p) in enumerate(begins.items()))
-        return f"Says {at}: {sentence}"
+        at = thresholds_in_words(thresholds(self.costs))
+        return f"The filter says {at}: {sentence}" if at else sentence[0].upper() + sentence[1:]
 
     def _mistakes(self, true: int) -> str:
         classes = self.confusion.classes
@@ -103,6 +101,17 @@ class OperatingPoint:
         named = [j for j in others if shares[j] or len(others) == 1]
         wrong = [f"{_per_thousand(shares[j])} called {classes[j]}" for j in named] or ["none are called anything else"]
         return f"of 1,000 {classes[true]}, {', '.join(wrong)}"
+
+
+def thresholds_in_words(begins: Mapping[str, float]) -> str:
+    """Return from which probability on each verdict is given, in words; empty if there are no thresholds.
+
+    >>> thresholds_in_words({"unsure": 0.4, "spam": 0.96})
+    'unsure from a probability of 0.4, spam from 0.96'
+    """
+    return ", ".join(
+        f"{verdict} from {'' if i else 'a probability of '}{p:.4g}" for i, (verdict, p) in enumerate(begins.items())
+    )
 
 
 def changed_examples(before: OperatingPoint, after: OperatingPoint) -> NDArray[np.intp]:

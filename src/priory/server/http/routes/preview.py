@@ -43,7 +43,12 @@ class FiguresAnswer(TypedDict):
     """The effect of costs on your lessons."""
 
     words: Annotated[
-        str, Field(examples=["Says unsure from probability 0.4, spam from 0.96: of 1,000 ham, 1 are called spam; …"])
+        str,
+        Field(
+            examples=[
+                "The filter says unsure from a probability of 0.4, spam from 0.96: of 1,000 ham, 1 are called spam; …"
+            ]
+        ),
     ]
     confusion: ConfusionAnswer
     rates: Annotated[dict[str, RatesAnswer], Field(description="For each label.")]

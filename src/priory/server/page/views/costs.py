@@ -14,6 +14,7 @@ from priory.html.builder import Html, element, scroll_box, together
 from priory.html.numbers import time_element
 from priory.lab.cost_trial import ChangedLesson, ChangedLessons, CostTrial, CostTrialResult
 from priory.lab.measures.costs import cost_of
+from priory.lab.measures.operating_point import thresholds_in_words
 from priory.server.page.layout import Visit, document
 from priory.server.page.views.cost_plots import cost_plots
 
@@ -219,8 +220,9 @@ def effect(trial: CostTrial, costs: Costs, result: CostTrialResult | None, chang
 
 
 def _thresholds(costs: Costs) -> Html:
-    begins = ", ".join(f"{verdict} from probability {p:.4g}" for verdict, p in thresholds(costs).items())
-    return element("p", f"Says {begins}." if begins else "Says what costs least.", id="words", class_="words panel")
+    at = thresholds_in_words(thresholds(costs))
+    text = f"The filter says {at}." if at else "The filter gives the verdict that costs least."
+    return element("p", text, id="words", class_="words panel")
 
 
 def _no_lessons(trial: CostTrial) -> Html:

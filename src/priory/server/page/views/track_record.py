@@ -26,7 +26,8 @@ def calibration_plot(calibration: LabelCalibration, name: str) -> Plot:
             share,
             low,
             high,
-            f"{n:,} lessons: {_percent(mean)} predicted, {_percent(share)} were {calibration.label}",
+            f"{n:,} {'lesson' if n == 1 else 'lessons'}: {_percent(mean)} predicted, "
+            f"{_percent(share)} {'was' if n == 1 else 'were'} {calibration.label}",
         )
         for mean, share, low, high, n in rows
     ]
