@@ -25,12 +25,12 @@ def summary(figures: Mapping[str, Any]) -> Table | None:
     lessons = figures["lesson"]
     taught, taken = (lessons[act][lesson.RUNNING]["median"] for act in (lesson.LEARN, lesson.FORGET_OLD))
     said = f"learn {taught:.1f} ms, forget {taken:.1f} ms"
-    rows.append([f"one lesson in a process that runs, {lesson.LEARNED:,} learned before", said, "", ""])
+    rows.append([f"one lesson in a running process, after {lesson.LEARNED:,} lessons", said, "", ""])
     least, most = min(map(int, figures["open"])), max(map(int, figures["open"]))
     grown = ", ".join(
-        f"{act} {figures['growth'][f'{act} at {most}']['ratio']['median']:.2f}" for act in ("check", "learn")
+        f"{act} {figures['growth'][f'{act} at {most}']['ratio']['median']:.2f} ×" for act in ("check", "learn")
     )
-    rows.append([f"time per message with {most:,} learned against {least:,}", grown, "", ""])
+    rows.append([f"time per message after {most:,} lessons, relative to {least:,} lessons", grown, "", ""])
     opened = figures["open"][str(most)]["in_open_process_ms"]["median"]
     rows.append([f"opening a store of {most:,} lessons, to the first verdict", f"{opened:.0f} ms", "", ""])
     whole = figures["learn"]["whole"]

@@ -214,7 +214,7 @@ def test_the_overview_has_priory_alone_and_served_beside_the_same_ways_of_others
         ["bulk learn, durable", "4,321 messages/s", "2.50", "81"],
         ["`priory check FILE` in a fresh process", "100 ms", "0.04", "2.10"],
         ["`priory check FILE` in a fresh process, `priory serve` running", "10 ms", "0.51", "2.60"],
-        ["one lesson in a process that runs, 20,000 learned before", "learn 0.8 ms, forget 0.8 ms", "", ""],
-        ["time per message with 5,000 learned against 1,000", "check 1.02, learn 1.02", "", ""],
+        ["one lesson in a running process, after 20,000 lessons", "learn 0.8 ms, forget 0.8 ms", "", ""],
+        ["time per message after 5,000 lessons, relative to 1,000 lessons", "check 1.02 ×, learn 1.02 ×", "", ""],
         ["opening a store of 5,000 lessons, to the first verdict", "4 ms", "", ""],
     ]
