@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
 # Debian's packages that tests need; make installs them, or for the second kind only unpacks them.
-PROGRAMS := chromium curl dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
+PROGRAMS := bogofilter chromium curl dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
 UNPACKED := exim sendmail
 # What Debian has is asked for once in a while, not for each of them.
 UPDATE := { [ -n "$$(find build/apt-updated -mmin -60 2>/dev/null)" ] || { apt-get -q update && mkdir -p build && touch build/apt-updated; }; }

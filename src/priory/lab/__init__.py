@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from priory.lab.error import LabError
     from priory.lab.evaluation.bench import Bench, Subject, judge
     from priory.lab.evaluation.cross_validation import Task, judged
-    from priory.lab.evaluation.replay import Feedback, FewLessons
+    from priory.lab.evaluation.feedback import Feedback, FewLessons
     from priory.lab.mail import Mail
     from priory.lab.measures.interval import Interval
     from priory.lab.models.filter_classifier import FilterClassifier
@@ -77,8 +77,8 @@ __all__ = [
 _HOMES = {
     "Bench": "evaluation.bench",
     "ErrorClaim": "trust",
-    "Feedback": "evaluation.replay",
-    "FewLessons": "evaluation.replay",
+    "Feedback": "evaluation.feedback",
+    "FewLessons": "evaluation.feedback",
     "FilterClassifier": "models.filter_classifier",
     "Folds": "splits",
     "Interval": "measures.interval",

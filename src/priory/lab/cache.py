@@ -36,7 +36,7 @@ from priory.lab.run import Mistake, Reason, Run, Weight
 from priory.lab.test_set import Sealed
 
 _FOLD_FACTS: Final = ("seconds_learning", "seconds_predicting", "peak_bytes", "train_error")
-_RUN_FACTS: Final = ("model", "protocol", *_FOLD_FACTS)
+_RUN_FACTS: Final = ("model", "protocol", "in_order", *_FOLD_FACTS)
 
 #: Classes under the names by which the log of attempts knows them. The log outlives a move of the class.
 _LOGGED_NAMES: Final = {
@@ -200,14 +200,16 @@ class ResultFolder:
             return PartialRun()
         facts, arrays = load_arrays(path)
         mistakes = [_mistake(mistake) for mistake in facts.pop("mistakes")]
-        return PartialRun(list(arrays["logs"]), mistakes, **facts)
+        logs, decisions, risks = list(arrays["logs"]), arrays["decisions"].tolist(), arrays["risks"].tolist()
+        return PartialRun(logs, decisions, risks, mistakes, **facts)
 
     def save_partial(self, runs: Mapping[str, PartialRun]) -> None:
         """Store an unfinished replay."""
         for model, run in runs.items():
             facts = asdict(run)
-            del facts["logs"]
-            save_arrays(self._partial(model), facts, logs=np.array(run.logs))
+            names = ("logs", "decisions", "risks")
+            arrays = {name: np.array(facts.pop(name)) for name in names}
+            save_arrays(self._partial(model), facts, **arrays)
 
     def save_runs(self, runs: Iterable[Run]) -> None:
         """Store finished runs in place of those stored before."""
@@ -221,9 +223,10 @@ class ResultFolder:
                 "classes": predictions.classes,
                 "names": predictions.names,
             }
-            groups = {} if predictions.groups is None else {"groups": predictions.groups}
+            optional = {"groups": predictions.groups, "decisions": predictions.decisions}
+            known = {name: array for name, array in optional.items() if array is not None}
             path = self.folder / f"run-{number:02}.npz"
-            save_arrays(path, facts, truth=predictions.truth, logs=predictions.log_probabilities, **groups)
+            save_arrays(path, facts, truth=predictions.truth, logs=predictions.log_probabilities, **known)
 
     def runs(self) -> list[Run]:
         """Return the finished runs."""
@@ -245,7 +248,8 @@ class ResultFolder:
 def _run(path: Path) -> Run:
     facts, arrays = load_arrays(path)
     classes, names = tuple(facts.pop("classes")), tuple(facts.pop("names"))
-    predictions = Predictions(classes, arrays["truth"], arrays["logs"], names, arrays.get("groups"))
+    optional = arrays.get("groups"), arrays.get("decisions")
+    predictions = Predictions(classes, arrays["truth"], arrays["logs"], names, *optional)
     mistakes = tuple(_mistake(mistake) for mistake in facts.pop("mistakes"))
     weights = tuple(Weight(**weight) for weight in facts.pop("weights"))
     return Run(predictions=predictions, mistakes=mistakes, weights=weights, **facts)

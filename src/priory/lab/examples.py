@@ -5,6 +5,7 @@ on its owner's mail long after the messages were deleted.
 """
 
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -39,7 +40,7 @@ MOST_HEADER: Final = 4000  #: characters that are read of a header
 _MOST_KEPT = 64 * 1024  #: larger messages are not kept in memory while messages are sorted
 
 
-_Read: TypeAlias = tuple[Prepared, tuple[str, str, str], float]
+_Read: TypeAlias = tuple[Prepared, tuple[str, str, str], float, str]
 
 
 class Executor(Protocol):
@@ -72,6 +73,7 @@ class Example:
     thread: tuple[str, str, str] = ("", "", "")  #: Message-ID, In-Reply-To, References
     time: float = math.nan  #: time of receipt in seconds, NaN if unknown
     raw: bytes | None = None
+    recipient: str = ""  #: the address to which it was delivered, or the user who taught it
 
 
 def examples(mail: Iterable[Labelled], spec: Spec, jobs: Jobs = 1) -> Iterator[Example]:
@@ -83,8 +85,8 @@ def examples(mail: Iterable[Labelled], spec: Spec, jobs: Jobs = 1) -> Iterator[E
     """
     reading = partial(_read, spec=spec)
     pairs = _ahead(mail, reading, jobs) if jobs != 1 else ((message, reading(message.raw)) for message in mail)
-    for message, (read, thread, time) in pairs:
-        yield Example(message.source, message.label, read, thread, time, message.raw)
+    for message, (read, thread, time, recipient) in pairs:
+        yield Example(message.source, message.label, read, thread, time, message.raw, recipient)
 
 
 def lessons(journal: Journal) -> Iterator[Example]:
@@ -94,15 +96,16 @@ def lessons(journal: Journal) -> Iterator[Example]:
             continue
         features = unpack_features(lesson.features, journal.bits)
         name = lesson.source or lesson.digest.hex()
-        yield Example(name, lesson.label, Prepared(lesson.digest, lesson.sender, features), time=lesson.time)
+        message = Prepared(lesson.digest, lesson.sender, features)
+        yield Example(name, lesson.label, message, time=lesson.time, recipient=str(lesson.user))
 
 
 def _read(raw: bytes, spec: Spec) -> _Read:
-    """Return the features, the thread and the time of a message; positions of features are dropped, they are large."""
+    """Return features, thread, time and recipient of a message; positions of features are dropped: they are large."""
     message = parse(raw)
     read = prepare_parsed(message, spec)
     bare = Features(read.features.buckets, read.features.offsets)
-    return read._replace(features=bare), _thread(message), _time(message)
+    return read._replace(features=bare), _thread(message), _time(message), _recipient(message)
 
 
 def _thread(message: Message) -> tuple[str, str, str]:
@@ -116,6 +119,15 @@ def _time(message: Message) -> float:
         with suppress(ValueError, TypeError, OverflowError, IndexError):
             return parsedate_to_datetime(stamp[:100].strip()).timestamp()
     return math.nan
+
+
+def _recipient(message: Message) -> str:
+    """Return the address to which a message was delivered, in lower case; empty if it names none."""
+    for name in ("Delivered-To", "X-Original-To", "To"):
+        found = re.search(r"[^\s<>,:;\"]+@[^\s<>,;\"]+", message.header(name)[:MOST_HEADER])
+        if found:
+            return found[0].lower()
+    return ""
 
 
 def _ahead(mail: Iterable[Labelled], reading: "partial[_Read]", jobs: Jobs) -> Iterator[tuple[Labelled, _Read]]:

@@ -33,6 +33,8 @@ class Predictions:
     log_probabilities: NDArray[np.float64]  #: [example, class]; -inf for probability 0
     names: tuple[str, ...]  #: place of each example, for display: `inbox.mbox:3`
     groups: NDArray[np.int64] | None = None  #: near-copies have the same number; None if every example is its own group
+    #: What the model decided itself, as indices into `(*classes, "unsure")`; None if decisions follow from the costs.
+    decisions: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         n, n_classes = len(self.truth), len(self.classes)
@@ -137,6 +139,7 @@ class Predictions:
             self.log_probabilities[numbers],
             tuple(self.names[i] for i in numbers),
             None if self.groups is None else self.groups[numbers],
+            None if self.decisions is None else self.decisions[numbers],
         )
 
 

@@ -75,6 +75,7 @@ class Run:
     train_error: float | None = None
     mistakes: tuple[Mistake, ...] = ()
     weights: tuple[Weight, ...] = ()
+    in_order: bool = False  #: whether the examples are in the order of time, so that their sequence says something
 
 
 def weightiest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:

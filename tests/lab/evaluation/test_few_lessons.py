@@ -14,7 +14,8 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.lab.cache import ResultFolder, digest_of
 from priory.lab.error import LabError
-from priory.lab.evaluation.replay import Checkpoint, Feedback, FewLessons, replay
+from priory.lab.evaluation.feedback import Feedback, FewLessons
+from priory.lab.evaluation.replay import Checkpoint, replay
 from priory.lab.examples import examples
 from priory.lab.measures import summary
 from priory.lab.models.learner import FilterLearner, PartialFitLearner
@@ -82,7 +83,7 @@ def test_wrong_lessons_are_taught_but_the_truth_is_judged(inbox):
 
 @pytest.mark.slow
 def test_several_models_say_what_each_says_alone(inbox):
-    others = {"bernoulli": lambda: PartialFitLearner(BernoulliNB(), OPTIONS.labels)}
+    others = {"bernoulli": lambda: PartialFitLearner(BernoulliNB(), OPTIONS.costs)}
     both = replay(examples(inbox, OPTIONS.spec), FILTER | others, OPTIONS.labels, FEW)
     [alone] = replay(examples(inbox, OPTIONS.spec), others, OPTIONS.labels, FEW)
     assert np.array_equal(both[0].predictions.log_probabilities, replay_source(inbox).predictions.log_probabilities)

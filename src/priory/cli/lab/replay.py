@@ -6,9 +6,10 @@ import typer
 
 from priory.cli.lab.options import Fresh, Html, Index, Jobs, SealFile, Seed, What, lab_errors
 from priory.cli.options import HOME, CommandError, Home, InCluster, Json
+from priory.lab.evaluation import Teaching, UnsureFolder
 
 if TYPE_CHECKING:
-    from priory.lab.evaluation.replay import FewLessons
+    from priory.lab.evaluation.feedback import FewLessons
 
 
 def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
@@ -22,9 +23,30 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
         list[str] | None,
         typer.Option(metavar="KIND=WEIGHT", help="Another weight for a kind of features; may be repeated."),
     ] = None,
+    program: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COMMAND", help="Another program beside the filter, such as recipes/lab/bogofilter; repeatable."
+        ),
+    ] = None,
     seal: SealFile = None,
+    teach: Annotated[Teaching, typer.Option(help="Which messages people label.")] = Teaching.EVERY,
+    start: Annotated[int, typer.Option(min=0, help="Learn this many messages first, without judging them.")] = 0,
+    moved: Annotated[
+        float, typer.Option(min=0, max=1, help="With --teach move: share of the misplaced messages that are moved.")
+    ] = 1.0,
+    unsure: Annotated[
+        UnsureFolder, typer.Option(help="With --teach move: unsure mail lies in the inbox, or in a folder of its own.")
+    ] = UnsureFolder.INBOX,
+    ask: Annotated[int, typer.Option(min=0, help="Number of messages about which each model may ask.")] = 0,
+    days: Annotated[float, typer.Option(min=0, help="Number of days by which labels are late.")] = 0.0,
     delay: Annotated[int, typer.Option(min=0, help="Learn each label only this many messages later.")] = 0,
-    share: Annotated[float, typer.Option(min=0, max=1, help="Share of the messages that are labelled at all.")] = 1.0,
+    share: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Share of the messages that are labelled at all; with --teach partial, of the users."
+        ),
+    ] = 1.0,
     flip: Annotated[float, typer.Option(min=0, max=1, help="Share of the labels that are wrong.")] = 0.0,
     first: Annotated[
         int | None,
@@ -55,6 +77,10 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     With --first, it shows how good a filter is after few lessons: the first messages of each label are learned, the
     following ones are judged, and the rest is not read.
 
+    With --teach, people teach as they do in a mailbox. With move, they only move messages that lie in the wrong folder.
+    With delayed, labels come days later. With partial, only a share of the users teaches. With one-sided, nobody looks
+    at messages that were called spam. With ask, they answer only what they are asked. All messages are judged.
+
     **Examples**
 
     `priory lab replay --index trec07p/full/index --json`
@@ -64,16 +90,21 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
     `priory lab replay --index trec07p/full/index --first 10 --then 500`
 
     `priory lab replay --index corpus/index --model filter --model bernoulli --model logistic`
+
+    `priory lab replay --index corpus/index --start 200 --teach move --program recipes/lab/bogofilter`
     """
     from priory.cli.lab.bench import bench_of, present, require_page, source  # noqa: PLC0415 - a quick start for --help
+    from priory.lab.evaluation.feedback import Feedback  # noqa: PLC0415
     from priory.lab.evaluation.mail_replay import replay_source, with_weights, without_sealed  # noqa: PLC0415
-    from priory.lab.evaluation.replay import Feedback  # noqa: PLC0415
+    from priory.lab.models.registry import PROGRAM  # noqa: PLC0415
 
     with lab_errors(), bench_of(home, jobs, cluster, fresh=fresh, quiet=as_json) as bench:
         require_page(html)
-        feedback = Feedback(delay, share, flip, seed, _few(first, then))
+        few = _few(first, then)
+        feedback = Feedback(delay, share, flip, seed, few, teach, start, moved, unsure, days, ask)
+        models = [*(model or ["filter"]), *(PROGRAM + command for command in program or [])]
         mail = without_sealed(with_weights(source(what, index, home), weight or []), seal)
-        report, speed = replay_source(mail, model or ["filter"], feedback, bench)
+        report, speed = replay_source(mail, models, feedback, bench)
         present(report, html, as_json=as_json, more=speed)
     if not as_json:
         rate = speed["messages_per_second"]
@@ -82,7 +113,7 @@ def replay(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
 
 def _few(first: int | None, then: int | None) -> "FewLessons | None":
-    from priory.lab.evaluation.replay import FewLessons  # noqa: PLC0415 - a quick start for --help
+    from priory.lab.evaluation.feedback import FewLessons  # noqa: PLC0415 - a quick start for --help
 
     if first is None:
         if then is not None:

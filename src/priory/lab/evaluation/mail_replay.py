@@ -12,12 +12,13 @@ from typing import Final
 from priory.lab.cache import settings_digest
 from priory.lab.error import LabError
 from priory.lab.evaluation.bench import Bench, Subject, conclude
+from priory.lab.evaluation.feedback import Feedback
 from priory.lab.evaluation.mail_evaluation import without_sealed_examples
-from priory.lab.evaluation.replay import Checkpoint, Feedback, replay
+from priory.lab.evaluation.replay import Checkpoint, replay
 from priory.lab.examples import Example, Jobs, Source, in_order, with_progress
 from priory.lab.mail import mail_digest
 from priory.lab.models.filter_classifier import filter_identity
-from priory.lab.models.registry import learner_named
+from priory.lab.models.registry import PROGRAM, learner_named
 from priory.lab.report import Report
 from priory.lab.test_set import Sealed
 
@@ -64,12 +65,13 @@ def replay_source(
         learners = {name: partial(learner_named, name, options) for name in models}
         checkpoint = Checkpoint(folder.load_partial, folder.save_partial)
         mail = with_progress(log.record(_in_order_of_arrival(source, bench.jobs)), advance)
-        runs = replay(mail, learners, options.labels, feedback, checkpoint)
+        runs = replay(mail, learners, options.labels, feedback, checkpoint, source.n_messages)
+        runs = [replace(run, model=run.model.removeprefix(PROGRAM).rpartition("/")[2]) for run in runs]
         del mail  # with `FewLessons` some mail is left unread: this stops the processes that read ahead
     seconds = time.perf_counter() - start
     subject = Subject(source.name, options.costs, log.warnings(), mail_digest(log.digests, log.labels))
-    is_usual = feedback == Feedback(seed=feedback.seed)  # worse feedback does not make another model
-    names = models if is_usual else []
+    # Worse feedback does not make another model; and what a program is set to, nobody here knows.
+    names = [name for name in models if feedback.is_usual and not name.startswith(PROGRAM)]
     digests = {name: settings_digest(filter_identity(options) if name == "filter" else name) for name in names}
     report = conclude(runs, subject, bench, folder, digests)
     folder.clear("so-far-*")

@@ -1,140 +1,44 @@
-"""Replay mail in order of arrival: score each message, then learn it. This is TREC's protocol for spam filters.
+"""Replay mail in order of arrival: judge each message, then learn it. This is TREC's protocol for spam filters.
 
-Every score is a prediction about unknown mail, so all messages are test messages. `Feedback` says which labels become
-known, and when; with `FewLessons` all are learned before the first score. Scores are always compared with the true
+Every prediction is about unknown mail, so all messages are test messages. `Feedback` says which labels become known,
+and when; with `FewLessons` all are learned before the first prediction. Predictions are always compared with the true
 label, not with the label that was taught. (Cormack and Lynam, TREC 2005 Spam Track Overview.)
 """
 
 import hashlib
+import math
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priory.decision import UNSURE
 from priory.lab.error import LabError
+from priory.lab.evaluation.feedback import Feedback
 from priory.lab.examples import Example
 from priory.lab.mail import presence, text_columns
-from priory.lab.models.learner import Learner
+from priory.lab.models.learner import Learner, Prediction
 from priory.lab.predictions import Predictions
 from priory.lab.run import Mistake, Run, Sample, Weight, weights, worst
 from priory.lab.splits import near_duplicates
 
 CHECKPOINT_EVERY: Final = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class FewLessons:
-    """The first messages of each label are learned, the following ones are judged, and nothing more is learned.
-
-    >>> print(FewLessons(first=10))
-    first 10 of each label learned, next 500 of each judged
-    """
-
-    first: int  #: messages of each label that are learned
-    then: int = 500  #: messages of each label that are judged
-
-    def __post_init__(self) -> None:
-        for what, n in (("learned", self.first), ("judged", self.then)):
-            if n < 1:
-                raise LabError(f"{n} messages of each label cannot be {what}: give at least 1")
-
-    def __str__(self) -> str:
-        return f"first {self.first:,} of each label learned, next {self.then:,} of each judged"
-
-    def parts(self, mail: Iterable[Example], labels: tuple[str, ...]) -> Iterator[tuple[Example, bool]]:
-        """Yield the lessons, then the messages to judge, in the order of the mail, each with whether it is a lesson.
-
-        Messages to judge are held back until the last lesson. Mail is read until there is enough of every label.
-        """
-        n_seen: Counter[str] = Counter()
-        held_back: list[Example] = []
-        for example in mail:
-            n_seen[example.label] += 1
-            if n_seen[example.label] <= self.first:
-                yield example, True
-            elif n_seen[example.label] <= self.first + self.then:
-                held_back.append(example)
-            fewest = min(n_seen[label] for label in labels)
-            if fewest >= self.first:
-                yield from ((example_to_judge, False) for example_to_judge in held_back)
-                held_back.clear()
-            if fewest >= self.first + self.then:
-                return
-        raise LabError(self._too_few(n_seen, labels))
-
-    def _too_few(self, n_seen: Counter[str], labels: tuple[str, ...]) -> str:
-        needed = f"{self.first + self.then:,} are needed, {self.first:,} to learn and {self.then:,} to judge"
-        label = next(label for label in labels if n_seen[label] < self.first + self.then)
-        shortage = f"of {label} there are {n_seen[label]:,} messages, but {needed}"
-        return f"{shortage}: name more mail, or give smaller --first and --then"
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """The labels that people give: how late, for how many messages, and how often wrong.
-
-    >>> print(Feedback())
-    feedback at once
-    >>> print(Feedback(delay=500, share=0.1, flipped=0.02))
-    feedback 500 messages later for 10 % of the messages, 2 % of it wrong
-    >>> print(Feedback(flipped=0.02, few=FewLessons(first=10)))
-    first 10 of each label learned, next 500 of each judged, 2 % of the lessons wrong
-    """
-
-    delay: int = 0  #: number of messages between a message and its label
-    share: float = 1.0  #: share of the messages that get a label
-    flipped: float = 0.0  #: share of these labels that are wrong
-    seed: int = 0
-    few: FewLessons | None = None  #: set if people label the first messages only
-
-    def __post_init__(self) -> None:
-        if self.delay < 0:
-            raise LabError(f"the delay of feedback must be 0 or more, not {self.delay}")
-        for name, value in (("share", self.share), ("flipped", self.flipped)):
-            if not 0 <= value <= 1:
-                raise LabError(f"{name} is a share from 0 to 1, not {value:g}")
-        if self.few and (self.delay or self.share < 1):
-            raise LabError(
-                "with --first all lessons are learned before any message is judged: leave out --delay and --share"
-            )
-
-    def __str__(self) -> str:
-        if self.few:
-            return f"{self.few}, {100 * self.flipped:g} % of the lessons wrong" if self.flipped else str(self.few)
-        when = f"{self.delay:,} messages later" if self.delay else "at once"
-        portion = f" for {100 * self.share:g} % of the messages" if self.share < 1 else ""
-        wrong = f", {100 * self.flipped:g} % of it wrong" if self.flipped else ""
-        return f"feedback {when}{portion}{wrong}"
-
-    def labeller(self, labels: tuple[str, ...]) -> Callable[[str], str | None]:
-        """Return a function from the true label of each message to the label that is taught, or None.
-
-        >>> taught_label = Feedback(flipped=1.0).labeller(("ham", "spam"))
-        >>> taught_label("ham"), taught_label("spam")
-        ('spam', 'ham')
-        """
-        random = np.random.default_rng(self.seed)
-
-        def taught_label(true: str) -> str | None:
-            is_told, is_flipped, which = random.random(3)
-            if is_told >= self.share:
-                return None
-            others = [label for label in labels if label != true]
-            return others[int(which * len(others))] if is_flipped < self.flipped else true
-
-        return taught_label
+DAY_S: Final = 86_400
 
 
 @dataclass(slots=True)
 class PartialRun:
-    """The predictions of one model in an unfinished replay, from which it can resume without scoring again."""
+    """The judgements of one model in an unfinished replay, from which it can resume without judging again."""
 
     logs: list[NDArray[np.float64]] = field(default_factory=list)
+    decisions: list[int] = field(default_factory=list)  #: indices into the labels, followed by *unsure*
+    risks: list[float] = field(default_factory=list)  #: the expected cost of each decision
     mistakes: list[Mistake] = field(default_factory=list)
     seconds_learning: float = 0.0
     seconds_predicting: float = 0.0
@@ -150,14 +54,17 @@ class Checkpoint:
     save: Callable[[Mapping[str, PartialRun]], None] = lambda _: None
 
 
-def replay(
+def replay(  # noqa: PLR0913, PLR0917 - the last three have a default that fits
     examples: Iterable[Example],
     learners: Mapping[str, Callable[[], Learner]],
     labels: tuple[str, ...],
     feedback: Feedback | None = None,
     checkpoint: Checkpoint | None = None,
+    n_messages: int | None = None,
 ) -> list[Run]:
     """Return one run per learner, all from one pass over the mail.
+
+    Models that ask about some messages need the number of messages, to spread their questions evenly.
 
     >>> from priory.demo import draw
     >>> from priory.corpus import Labelled
@@ -173,15 +80,29 @@ def replay(
     with ExitStack() as stack:
         opened = {name: stack.enter_context(make()) for name, make in learners.items()}
         feedback = feedback or Feedback()
-        state = _Replay(opened, labels, feedback, checkpoint or Checkpoint())
+        state = _Replay(opened, labels, feedback, checkpoint or Checkpoint(), _window(feedback, n_messages))
         mail = _check_labels(examples, labels)
         if feedback.few is None:
+            for example in islice(mail, feedback.start):
+                state.teach(example)
             for example in mail:
                 state.take(example)
         else:
             for example, is_lesson in feedback.few.parts(mail, labels):
                 (state.teach if is_lesson else state.judge)(example)
         return state.runs()
+
+
+def _window(feedback: Feedback, n_messages: int | None) -> int:
+    """Return the number of messages of which a model asks about one; 0 if it asks about none."""
+    if not feedback.ask:
+        return 0
+    if n_messages is None:
+        raise LabError("a model that asks must know how many messages come: give n_messages")
+    n_judged = n_messages - feedback.start
+    if feedback.ask > n_judged:
+        raise LabError(f"of {n_judged:,} messages {feedback.ask:,} cannot be asked about: give a smaller --ask")
+    return n_judged // feedback.ask
 
 
 def _check_labels(examples: Iterable[Example], labels: tuple[str, ...]) -> Iterator[Example]:
@@ -195,17 +116,60 @@ def _check_labels(examples: Iterable[Example], labels: tuple[str, ...]) -> Itera
         yield example
 
 
+class _Heard(NamedTuple):
+    """A message, the label that was given to it, if any, and the label that would be given on request."""
+
+    example: Example
+    label: str | None
+    answer: str | None
+    time: float
+    risk: float
+
+
+class _Teacher:
+    """The people who teach one learner: holds back labels that are late, and answers questions."""
+
+    def __init__(self, feedback: Feedback, window: int) -> None:
+        self._feedback = feedback
+        self._window = window
+        self._late: deque[_Heard] = deque()
+        self._since_question: list[_Heard] = []
+
+    def lessons(self, heard: _Heard) -> Iterator[tuple[Example, str | None]]:
+        """Take in the next message, and yield the lessons that are due."""
+        self._late.append(heard)
+        while len(self._late) > self._feedback.delay and self._is_due(self._late[0], heard.time):
+            due = self._late.popleft()
+            yield due.example, due.label
+        if self._window:
+            self._since_question.append(heard)
+            if len(self._since_question) == self._window:
+                asked = max(self._since_question, key=lambda candidate: (candidate.label is None, candidate.risk))
+                self._since_question.clear()
+                yield asked.example, asked.answer
+
+    def _is_due(self, waiting: _Heard, now: float) -> bool:
+        return not self._feedback.days or now - waiting.time >= self._feedback.days * DAY_S
+
+
 class _Replay:
     """The state of a replay."""
 
     def __init__(
-        self, learners: Mapping[str, Learner], labels: tuple[str, ...], feedback: Feedback, checkpoint: Checkpoint
+        self,
+        learners: Mapping[str, Learner],
+        labels: tuple[str, ...],
+        feedback: Feedback,
+        checkpoint: Checkpoint,
+        window: int,
     ) -> None:
         self._learners = learners
         self._labels = labels
+        self._answers = (*labels, UNSURE)
         self._feedback = feedback
-        self._taught_label = feedback.labeller(labels)
-        self._waiting: deque[tuple[Example, str | None]] = deque()
+        self._reader = feedback.readers(labels)
+        self._teachers = {name: _Teacher(feedback, window) for name in learners}
+        self._now = -math.inf
         self._checkpoint = checkpoint
         self._partial = {name: checkpoint.load(name) for name in learners}
         self._n_resumed = {name: partial.n_seen for name, partial in self._partial.items()}
@@ -216,27 +180,36 @@ class _Replay:
         self._sample = Sample(feedback.seed)
 
     def take(self, example: Example) -> None:
-        """Score one message, and learn the message whose label is due."""
-        self._score(example)
-        self._waiting.append((example, self._taught_label(example.label)))
-        if len(self._waiting) > self._feedback.delay:
-            self._learn(*self._waiting.popleft())
+        """Judge one message, and learn the messages whose labels are due."""
+        self._judge_by_all(example)
+        reader = self._reader(example)
+        self._now = max(self._now, example.time if math.isfinite(example.time) else -math.inf)
+        for name, learner in self._learners.items():
+            partial, number = self._partial[name], len(self._names) - 1
+            decision = self._answers[partial.decisions[number]]
+            label = self._feedback.taught_label(reader, decision, inbox=self._labels[0])
+            heard = _Heard(example, label, reader.label, self._now, partial.risks[number])
+            for earlier, taught in self._teachers[name].lessons(heard):
+                self._learn(name, learner, earlier, taught)
         self._save_regularly()
 
     def teach(self, example: Example) -> None:
         """Learn one message that is not judged."""
         self._seen.update(example.message.digest + example.label.encode())
-        self._learn(example, self._taught_label(example.label))
+        label = self._reader(example).label
+        for name, learner in self._learners.items():
+            self._learn(name, learner, example, label)
 
     def judge(self, example: Example) -> None:
-        """Score one message that is not learned."""
-        self._score(example)
+        """Judge one message that is not learned."""
+        self._judge_by_all(example)
         self._save_regularly()
 
-    def _score(self, example: Example) -> None:
+    def _judge_by_all(self, example: Example) -> None:
+        """Have every learner judge a message."""
         for name, learner in self._learners.items():
-            if len(self._partial[name].logs) <= len(self._names):  # otherwise it was scored before an interruption
-                self._predict(learner, example, self._partial[name])
+            if len(self._partial[name].logs) <= len(self._names):  # otherwise it was judged before an interruption
+                self._judge(learner, example, self._partial[name])
         self._seen.update(example.message.digest + example.label.encode())
         self._texts.append(text_columns(example.message.features))
         self._names.append(example.name)
@@ -259,23 +232,25 @@ class _Replay:
                 partial.n_seen, partial.seen = n, seen
         self._checkpoint.save(self._partial)
 
-    def _predict(self, learner: Learner, example: Example, partial: PartialRun) -> None:
+    def _judge(self, learner: Learner, example: Example, partial: PartialRun) -> None:
         start = time.perf_counter()
-        logs = learner.log_probabilities(example.message)
+        prediction: Prediction = learner.judge(example)
         partial.seconds_predicting += time.perf_counter() - start
+        logs = prediction.log_probabilities
         partial.logs.append(logs)
+        partial.decisions.append(self._answers.index(prediction.decision))
+        partial.risks.append(prediction.risk)
         if self._labels[int(logs.argmax())] != example.label and example.raw is not None:
             number, terms = len(partial.logs) - 1, learner.reasons(example.raw)
             partial.mistakes.append(terms.mistake(number) if terms else Mistake(number, 0.0, ()))
 
-    def _learn(self, example: Example, label: str | None) -> None:
+    def _learn(self, name: str, learner: Learner, example: Example, label: str | None) -> None:
         if label is None:
             return
-        for name, learner in self._learners.items():
-            partial, start, n_resumed = self._partial[name], time.perf_counter(), self._n_resumed[name]
-            learner.learn(example.message, label)
-            if n_resumed == 0 or len(self._names) > n_resumed:  # otherwise the time was counted before an interruption
-                partial.seconds_learning += time.perf_counter() - start
+        partial, start, n_resumed = self._partial[name], time.perf_counter(), self._n_resumed[name]
+        learner.learn(example, label)
+        if n_resumed == 0 or len(self._names) > n_resumed:  # otherwise the time was counted before an interruption
+            partial.seconds_learning += time.perf_counter() - start
 
     def runs(self) -> list[Run]:
         """Return the finished runs."""
@@ -288,7 +263,8 @@ class _Replay:
         partial = self._partial[name]
         logs = np.array(partial.logs[: len(self._names)])
         truth = np.array(self._truth, np.int64)
-        predictions = Predictions(self._labels, truth, logs, tuple(self._names), copies)
+        decisions = np.array(partial.decisions[: len(self._names)], np.int64) if learner.decides_itself else None
+        predictions = Predictions(self._labels, truth, logs, tuple(self._names), copies, decisions)
         explained = {mistake.number: mistake for mistake in partial.mistakes}
         return Run(
             model=name,
@@ -296,6 +272,7 @@ class _Replay:
             protocol=f"replay in order, {self._feedback}",
             seconds_learning=partial.seconds_learning,
             seconds_predicting=partial.seconds_predicting,
+            in_order=True,
             mistakes=tuple(explained.get(i, Mistake(i, 0.0, ())) for i in worst(predictions)),
             weights=self._weights(learner),
         )

@@ -72,7 +72,9 @@ class Confusion:
 
 
 def said(predictions: Predictions, costs: Costs | None) -> NDArray[np.int64]:
-    """Return the decision about each example, as `decide` makes it, as an index into `(*classes, "unsure")`.
+    """Return the decision about each example as an index into `(*classes, "unsure")`.
+
+    With costs it is the model's own decision if that is known, otherwise the cheapest, as `decide` makes it.
 
     >>> seen = Predictions.of(["ham", "spam"], ["ham", "spam"], [[0.1, 0.9], [0.1, 0.9]])
     >>> said(seen, None).tolist(), said(seen, Costs(unsure=1000)).tolist()    # most likely spam; ham is the cheapest
@@ -81,6 +83,8 @@ def said(predictions: Predictions, costs: Costs | None) -> NDArray[np.int64]:
     if costs is None:
         return predictions.likeliest
     require_costs(predictions, costs)
+    if predictions.decisions is not None:
+        return predictions.decisions
     probabilities = predictions.probabilities
     expected = np.column_stack(np.broadcast_arrays(*costs.expected(list(probabilities.T)).values()))
     chosen = np.asarray(np.roll(expected, 1, axis=1).argmin(axis=1) - 1, np.int64) % expected.shape[1]

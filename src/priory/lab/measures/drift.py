@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priory.decision import Costs
-from priory.lab.measures import confusion
+from priory.lab.measures import calibration_error, confusion
+from priory.lab.measures.costs import prices_of
 from priory.lab.measures.interval import Interval, share
 from priory.lab.predictions import Predictions
 
@@ -18,7 +19,7 @@ _FEWEST: Final = 50  # examples in a window; a share of fewer says little
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """Consecutive examples: the decisions about them, and the mean probability of each class.
+    """Consecutive examples: the decisions about them, what these cost, and how well the probabilities fit.
 
     If the classifier is calibrated, the mean probability of a class is near its share.
     """
@@ -27,6 +28,13 @@ class Window:
     end: int
     counts: NDArray[np.int64]  #: [true, said], the last column is "unsure"
     mean_probability: NDArray[np.float64]  #: [class]
+    cost: float  #: per example
+    calibration_error: float
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of each class."""
+        return [int(of) / (self.end - self.begin) for of in self.counts.sum(axis=1)]
 
     @property
     def wrong(self) -> Interval:
@@ -41,8 +49,10 @@ class Window:
             "end": self.end,
             "counts": self.counts.tolist(),
             "wrong": self.wrong.as_dict(),
-            "share": [int(of) / (self.end - self.begin) for of in self.counts.sum(axis=1)],
+            "share": self.shares,
             "mean_probability": self.mean_probability.tolist(),
+            "cost": self.cost,
+            "calibration_error": self.calibration_error,
         }
 
 
@@ -65,7 +75,12 @@ def drift(predictions: Predictions, costs: Costs, n_windows: int = N_WINDOWS) ->
     [[50, 0, 0], [0, 50, 0]]
     """
     at = edges(len(predictions), n_windows)
-    parts = [(begin, end, predictions.take(slice(begin, end))) for begin, end in pairwise(at)]
-    return [
-        Window(begin, end, confusion(part, costs).counts, part.probabilities.mean(axis=0)) for begin, end, part in parts
-    ]
+    return [_window(begin, end, predictions.take(slice(begin, end)), costs) for begin, end in pairwise(at)]
+
+
+def _window(begin: int, end: int, part: Predictions, costs: Costs) -> Window:
+    counts = confusion(part, costs).counts
+    occurs = counts.any(axis=0)  # a decision that never occurs may have an infinite cost
+    cost = float((counts[:, occurs] * prices_of(costs).T[:, occurs]).sum()) / (end - begin)
+    error = calibration_error(part, 1 if part.n_classes == 2 else None, n_resamples=0).estimate
+    return Window(begin, end, counts, part.probabilities.mean(axis=0), cost, error)

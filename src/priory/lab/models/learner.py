@@ -3,19 +3,20 @@
 All of them get the same features, extracted once.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from priory.decision import Costs, cheapest
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
 from priory.lab.error import LabError
+from priory.lab.examples import Example
 from priory.lab.models.filter_classifier import temp_home
 from priory.lab.predictions import from_log_odds, log_probabilities
 from priory.lab.run import LogOddsTerms, Reason
@@ -23,13 +24,23 @@ from priory.lab.run import LogOddsTerms, Reason
 FOLDED_BITS: Final = 20  #: log2 of the columns for classifiers other than the filter
 
 
+class Prediction(NamedTuple):
+    """The judgement of a model about a message."""
+
+    log_probabilities: NDArray[np.float64]  #: of every label, in order
+    decision: str  #: a label, or *unsure*
+    risk: float  #: the expected cost of the decision
+
+
 class Learner(Protocol):
     """A model in a replay, used as a context manager."""
 
-    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
-        """Return log p for every label, in order."""
+    decides_itself: bool  #: False if its decisions follow from its probabilities and the costs
 
-    def learn(self, message: Prepared, label: str) -> None:
+    def judge(self, example: Example) -> Prediction:
+        """Judge one message."""
+
+    def learn(self, example: Example, label: str) -> None:
         """Learn one message."""
 
     def reasons(self, raw: bytes) -> LogOddsTerms | None:
@@ -41,14 +52,28 @@ class Learner(Protocol):
     ) -> None: ...
 
 
+def cheapest_prediction(logs: NDArray[np.float64], costs: Costs) -> Prediction:
+    """Return the cheapest decision for these probabilities.
+
+    >>> cheapest_prediction(np.log([0.3, 0.7]), Costs())[1:]
+    ('unsure', 4)
+    """
+    expected = costs.expected(np.exp(logs).tolist())
+    decision = cheapest(expected)
+    return Prediction(logs, decision, expected[decision])
+
+
 class FilterLearner:
     """A new filter: every message goes through `Filter.check` and then `Filter.learn`.
 
     >>> with FilterLearner(Options()) as learner:
-    ...     learner.learn(learner.filter.prepare(b"Subject: hello"), "ham")
-    ...     np.exp(learner.log_probabilities(learner.filter.prepare(b"Subject: hello"))).tolist()
-    [0.5, 0.5]
+    ...     hello = Example("inbox:1", "ham", learner.filter.prepare(b"Subject: hello"))
+    ...     learner.learn(hello, "ham")
+    ...     learner.judge(hello).decision
+    'unsure'
     """
+
+    decides_itself = False
 
     def __init__(self, options: Options) -> None:
         self._home = temp_home()
@@ -61,13 +86,15 @@ class FilterLearner:
         self.filter.__exit__(kind, error, at)
         self._home.cleanup()
 
-    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
-        """Return log p for every label, in order."""
-        return from_log_odds([claim.log_odds for claim in self.filter.check(message).claims.values()])
+    def judge(self, example: Example) -> Prediction:
+        """Return the verdict of the filter."""
+        verdict = self.filter.check(example.message)
+        logs = from_log_odds([claim.log_odds for claim in verdict.claims.values()])
+        return Prediction(logs, verdict.label, verdict.expected_costs[verdict.label])
 
-    def learn(self, message: Prepared, label: str) -> None:
+    def learn(self, example: Example, label: str) -> None:
         """Learn one message."""
-        self.filter.learn(message, label)
+        self.filter.learn(example.message, label)
 
     def reasons(self, raw: bytes) -> LogOddsTerms | None:
         """Return the prior and the readable terms; n-grams are one sum."""
@@ -90,12 +117,14 @@ class PartialFitLearner:
     >>> from priory.bayes import BernoulliNB
     >>> from priory.features import Spec
     >>> from priory.filter.prepare import prepare
-    >>> learner = PartialFitLearner(BernoulliNB(), ("ham", "spam"))
-    >>> np.exp(learner.log_probabilities(prepare(b"Subject: hello", Spec()))).tolist()
+    >>> learner = PartialFitLearner(BernoulliNB(), Costs())
+    >>> np.exp(learner.judge(Example("inbox:1", "ham", prepare(b"Subject: hello", Spec()))).log_probabilities).tolist()
     [0.5, 0.5]
     """
 
-    def __init__(self, model: Any, labels: Sequence[str]) -> None:
+    decides_itself = False
+
+    def __init__(self, model: Any, costs: Costs) -> None:
         for method in ("partial_fit", "predict_proba"):
             if not hasattr(model, method):
                 raise LabError(
@@ -103,7 +132,8 @@ class PartialFitLearner:
                     "probability; choose a model that does, or judge this one with priory lab compare"
                 )
         self._model = model
-        self._labels = np.array(labels)
+        self._costs = costs
+        self._labels = np.array(costs.labels)
         self._taught: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -112,15 +142,17 @@ class PartialFitLearner:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Do nothing: there is nothing to close."""
 
-    def log_probabilities(self, message: Prepared) -> NDArray[np.float64]:
-        """Return log p for every label; all equal until two labels were taught."""
+    def judge(self, example: Example) -> Prediction:
+        """Return the cheapest decision; all labels are equally probable until two were taught."""
         if len(self._taught) < 2:
-            return np.full(len(self._labels), -np.log(len(self._labels)))
-        return np.asarray(log_probabilities(self._model, _row(message), self._labels.tolist())[0])
+            logs = np.full(len(self._labels), -np.log(len(self._labels)))
+        else:
+            logs = np.asarray(log_probabilities(self._model, _row(example.message), self._labels.tolist())[0])
+        return cheapest_prediction(logs, self._costs)
 
-    def learn(self, message: Prepared, label: str) -> None:
+    def learn(self, example: Example, label: str) -> None:
         """Learn one message."""
-        self._model.partial_fit(_row(message), [label], classes=np.sort(self._labels))
+        self._model.partial_fit(_row(example.message), [label], classes=np.sort(self._labels))
         self._taught.add(label)
 
     def reasons(self, raw: bytes) -> LogOddsTerms | None:  # noqa: ARG002 - folded columns have no names

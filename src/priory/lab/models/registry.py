@@ -26,7 +26,9 @@ from priory.lab.mail import Mail
 from priory.lab.models import MODELS, dense
 from priory.lab.models.filter_classifier import FilterClassifier
 from priory.lab.models.learner import FilterLearner, Learner, PartialFitLearner
+from priory.lab.models.program import ProgramLearner
 
+PROGRAM: Final = "program:"  #: precedes the command of another program
 N_INFORMATIVE: Final = 300  #: features for models that cannot take all
 
 
@@ -148,13 +150,15 @@ _LEARNERS: Final[Mapping[str, Callable[[], Any]]] = {
 
 
 def learner_named(name: str, options: Options) -> Learner:
-    """Return a model for a replay by its name, or one of yours with `partial_fit` as `module:name`."""
+    """Return a model for a replay by its name, one of yours with `partial_fit`, or a program as `program:COMMAND`."""
     if name == "filter":
         return FilterLearner(options)
+    if name.startswith(PROGRAM):
+        return ProgramLearner(name.removeprefix(PROGRAM), options.costs)
     if name in _LEARNERS:
-        return PartialFitLearner(_LEARNERS[name](), options.labels)
+        return PartialFitLearner(_LEARNERS[name](), options.costs)
     if ":" in name:
-        return PartialFitLearner(_own(name), options.labels)
+        return PartialFitLearner(_own(name), options.costs)
     known = ", ".join(("filter", *_LEARNERS))
     raise LabError(f"unknown model {name!r} for a replay; choose one of {known}, or your own as module:name")
 

@@ -10,8 +10,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from priory.decision import Costs
 from priory.html.text import printable
 from priory.lab.evaluation.learning_curve import LearningCurve
+from priory.lab.measures.drift import drift
 from priory.lab.report.numbers import exact_percent, figure, memory, p_value, seconds
 from priory.lab.report.report import JudgedRun, ModelComparison, Report
 from priory.lab.run import Mistake
@@ -70,6 +72,7 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     yield _confusion(first)
     if len(first.drift) > 1:
         yield _drift(first)
+    yield from (_quarters(judged, report.costs) for judged in report.runs if judged.run.in_order)
     for name, curve in report.learning_curves:
         yield _learning_curve(name, curve)
     for one, several in groupby(report.comparisons, key=lambda compared: compared.one):
@@ -140,6 +143,28 @@ def _drift(judged: JudgedRun) -> Text:
     return Text.assemble(
         ("Errors over the order of messages  ", "bold"), sparkline(wrong), f"  0 to {exact_percent(max(wrong))}"
     )
+
+
+def _quarters(judged: JudgedRun, costs: Costs) -> Group:
+    """Return what happened in each quarter of the messages: mistakes, costs, and how well the probabilities fit."""
+    quarters, classes = drift(judged.run.predictions, costs, n_windows=4), judged.run.predictions.classes
+    rates = [f"{name} {word} %" for name in classes for word in ("wrong", "unsure")]
+    table = _plain_table("from", *rates, "cost", f"{classes[-1]} mean p", "share", "ECE %")
+    for quarter in quarters:
+        n_by_class, unsure = quarter.counts.sum(axis=1).tolist(), quarter.counts[:, -1].tolist()
+        right = quarter.counts.diagonal().tolist()
+        shares = [
+            f"{100 * k / n:.2f}" if n else "–"
+            for n, n_right, n_unsure in zip(n_by_class, right, unsure, strict=True)
+            for k in (n - n_right - n_unsure, n_unsure)
+        ]
+        fit = (
+            f"{quarter.mean_probability[-1]:.3f}",
+            f"{quarter.shares[-1]:.3f}",
+            f"{100 * quarter.calibration_error:.2f}",
+        )
+        table.add_row(f"{quarter.begin + 1:,}", *shares, f"{quarter.cost:.3f}", *fit)
+    return _with_title(f"{judged.run.model}, quarter by quarter in order of arrival", table)
 
 
 def _learning_curve(name: str, curve: LearningCurve) -> Group:
