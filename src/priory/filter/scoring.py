@@ -12,6 +12,7 @@ from operator import neg
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
+from priory.bayes.calibration import MOST_WRONG
 from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
 from priory.bayes.presence import correction
@@ -58,23 +59,30 @@ class Score(NamedTuple):
         return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
 
 
-def calibrations(counts: Counts, by_people: Sequence[int] | None = None) -> list[Calibration]:
+def calibrations(
+    counts: Counts, by_people: Sequence[int] | None = None, most_wrong: float = MOST_WRONG
+) -> list[Calibration]:
     """Return the calibration of every contrast, from the outcomes of earlier scores and the lessons of people.
 
     `by_people` is the number of lessons of each label that people taught; the default is all that were counted.
     """
     totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
     return [
-        calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)))
+        calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)), most_wrong)
         for i, label in enumerate(contrasts(counts.n_labels))
     ]
 
 
 class CalibrationCache:
-    """The calibrations of a filter's counts, computed only when they are needed, because that takes long."""
+    """The calibrations of a filter's counts, computed only when they are needed, because that takes long.
 
-    def __init__(self, counts: "JournalCounts") -> None:
+    Verdicts doubt as many labels as look wrong. Corrections always doubt only `FEWEST_WRONG`: where many labels are
+    wrong, their line is flatter, and lessons correct each other in small steps (docs/decisions/wrong-labels.md).
+    """
+
+    def __init__(self, counts: "JournalCounts", most_wrong: float = MOST_WRONG) -> None:
         self._counts = counts
+        self._most_wrong = most_wrong
         self.last = [Calibration(0.0, 0.0)] * len(contrasts(len(counts.labels)))  #: those computed last
         self._generation = -1  # of the counts that they were computed from
         self._n_outcomes = 0  # in those counts
@@ -88,7 +96,8 @@ class CalibrationCache:
     def compute(self) -> None:
         """Compute the calibrations of the present counts."""
         counts = self._counts.counts
-        self.last, self._generation = calibrations(counts, self._counts.by_people), self._counts.generation
+        self.last = calibrations(counts, self._counts.by_people, self._most_wrong)
+        self._generation = self._counts.generation
         self._n_outcomes = sum(n_outcomes(counts.outcomes(0)))
 
     @property
