@@ -41,6 +41,16 @@ def test_wrong_labels_are_noticed_and_right_ones_are_not_doubted(tmp_path: Path)
     with taught(tmp_path / "right", mail) as right, taught(tmp_path / "wrong", with_wrong_labels(mail, 0.1)) as wrong:
         assert right.stats().calibration["spam"][2:] == (FEWEST_WRONG, FEWEST_WRONG)
         assert wrong.stats().calibration["spam"][2:] == pytest.approx((0.1, 0.1), abs=0.05)
+        assert (right.stats().wrong_labels, right.stats().doubt) == (0, "")
+        assert wrong.stats().wrong_labels == pytest.approx(0.1, abs=0.04)
+        assert wrong.stats().doubt == f"about 1 in {1 / wrong.stats().wrong_labels:.0f} labels looks wrong"
+
+
+def test_few_labels_are_not_called_wrong(tmp_path: Path) -> None:
+    with taught(tmp_path, with_wrong_labels(invented(40), 0.1)) as filter_:
+        assert not filter_.stats().doubt
+    with Filter.open(tmp_path / "new", SMALL) as filter_:
+        assert (filter_.stats().wrong_labels, filter_.stats().doubt) == (0, "")
 
 
 def test_after_forgetting_and_rebuilding_the_fit_is_that_of_the_lessons_that_are_left(tmp_path: Path) -> None:
@@ -76,7 +86,11 @@ def test_each_of_three_labels_has_its_own_rates(tmp_path: Path) -> None:
         for i, (raw, label) in enumerate(mail)
     ]
     with taught(tmp_path, mail, Options(costs=costs, spec=Spec(bits=16))) as filter_:
-        lines = filter_.stats().calibration
+        lines, share = filter_.stats().calibration, filter_.stats().wrong_labels
+    n_wrong = sum(
+        taught != label for (_, taught), (_, label) in zip(mail, invented(2000), strict=True) if taught == "spam"
+    )
+    assert share == pytest.approx(n_wrong / len(mail), rel=0.6)
     assert lines["spam"].false_positives > 0.05 < lines["ham"].false_negatives
     assert max(lines["list"][2:]) < 0.03
 

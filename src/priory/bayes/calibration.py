@@ -53,6 +53,21 @@ class Calibration(NamedTuple):
         """Return the log-odds of a score."""
         return self.slope * score + self.intercept
 
+    def n_wrong(self, n_rest: int, n_own: int) -> float:
+        """Return the expected number of wrong labels among those taught as another label, and as the label.
+
+        A rate that is the least means that no wrong labels were noticed.
+
+        >>> round(Calibration(2.0, 0.0, false_positives=0.1, false_negatives=0.2).n_wrong(n_rest=5500, n_own=4500))
+        1500
+        """
+        span = 1 - self.false_positives - self.false_negatives
+        truly_own = min(max((n_own - self.false_positives * (n_rest + n_own)) / span, 0), n_rest + n_own)
+        positives, negatives = (
+            rate if rate > FEWEST_WRONG else 0.0 for rate in (self.false_positives, self.false_negatives)
+        )
+        return positives * (n_rest + n_own - truly_own) + negatives * truly_own
+
 
 def calibrate(outcomes: "Buffer", prior_log_odds: float, most_wrong: float = MOST_WRONG) -> Calibration:
     """Return the most probable line and rates of wrong labels for outcomes[bin, 0 or 1].
