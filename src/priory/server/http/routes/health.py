@@ -140,6 +140,8 @@ class DriftWindowAnswer(TypedDict):
     mean_probability: Annotated[
         list[float], Field(description="The mean probability of each label; near its share if all is well.")
     ]
+    cost: Annotated[float, Field(description="The cost of the verdicts per lesson.", examples=[0.12])]
+    calibration_error: Annotated[float, Field(description="The expected calibration error.", examples=[0.004])]
 
 
 @closed
