@@ -2,7 +2,7 @@
 
 With two labels there is one score, and the other label has its negative. With more, each label is scored against the
 rest. These rests overlap, so the probabilities are scaled to a sum of one; what that changes in the log-odds of a label
-is a term of its own, `others`.
+is a term of its own, `others`. Log-odds of mail unlike anything that was taught are shrunk by a term `familiarity`.
 """
 
 import math
@@ -17,6 +17,7 @@ from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
 from priory.bayes.presence import correction
 from priory.features import Features
+from priory.filter.familiarity import Trust, trust, trusted_log_odds, trusted_prior
 from priory.filter.personal import PERSONAL, user_key
 from priory.filter.verdict import probability
 from priory.journal import is_person
@@ -31,7 +32,7 @@ CERTAIN: Final = 6.0
 
 
 class Score(NamedTuple):
-    """The log-odds of a label as a sum: the prior, one term per feature, and the share of the other labels."""
+    """The log-odds of a label as a sum: the prior, one term per feature, the familiarity, the share of other labels."""
 
     prior: float
     log_odds: float
@@ -39,6 +40,7 @@ class Score(NamedTuple):
     sign: int = 1  #: and the label's side of it: 1 if the contrast is about this label, else -1
     others: float = 0.0
     you: float = 0.0  #: the part of the log-odds that comes from the user's own evidence
+    familiarity: float = 0.0  #: the term of a message unlike anything that was taught, towards 0
 
     @classmethod
     def of(cls, prior: float, terms: "array[float]", you: float = 0.0) -> Self:
@@ -47,7 +49,22 @@ class Score(NamedTuple):
 
     def of_the_other(self) -> Self:
         """Return the score of the other of two labels."""
-        return type(self)(-self.prior, 0.0 - self.log_odds, self.of_contrast, -self.sign, you=0.0 - self.you)
+        return type(self)(
+            -self.prior,
+            0.0 - self.log_odds,
+            self.of_contrast,
+            -self.sign,
+            you=0.0 - self.you,
+            familiarity=0.0 - self.familiarity,
+        )
+
+    def with_trust(self, trust: Trust) -> Self:
+        """Return the score with the term of familiarity added; a trust of 1 adds nothing."""
+        factor = trust.below if self.log_odds < 0 else trust.above
+        if factor == 1:
+            return self
+        familiarity = trusted_log_odds(self.log_odds, self.you, factor) - self.log_odds
+        return self._replace(log_odds=self.log_odds + familiarity, familiarity=familiarity)
 
     def with_others(self, others: float) -> Self:
         """Return the score with the term of the other labels added."""
@@ -68,9 +85,19 @@ def calibrations(
     """
     totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
     return [
-        calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)), most_wrong)
+        calibrate(counts.outcomes(i), _prior(totals, label), most_wrong)
         for i, label in enumerate(contrasts(counts.n_labels))
     ]
+
+
+def _prior(totals: Sequence[int], label: int) -> float:
+    """Return the log-odds of a label by the numbers of lessons.
+
+    Of more than two labels, one that is rare among the lessons is taken to be rare.
+    """
+    own, rest = totals[label], sum(totals) - totals[label]
+    log_odds = math.log((own + 1) / (rest + 1))
+    return trusted_prior(log_odds, min(own, rest)) if len(totals) == 2 else log_odds
 
 
 class CalibrationCache:
@@ -152,9 +179,11 @@ def scores(
 ) -> list[Score]:
     """Return the calibrated score of every label, in their order, including the user's own evidence."""
     own = []
+    trusted = trust(features, counts)
     for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
         terms = _terms(features, counts, model, label, line.slope)
-        own.append(Score.of(line.intercept, terms, _add_personal(terms, features, counts, label, user)))
+        you = _add_personal(terms, features, counts, label, user)
+        own.append(Score.of(line.intercept, terms, you).with_trust(trusted))
     if counts.n_labels == 2:
         return [own[0].of_the_other(), own[0]]
     return _scaled_to_one(own)
@@ -181,6 +210,12 @@ def _zeros(features: Features) -> "array[float]":
 def no_evidence(features: Features, prior: float) -> Score:
     """Return a score to which no feature adds anything."""
     return Score.of(prior, _zeros(features))
+
+
+def probabilities_if_familiar(scores: Sequence[Score]) -> list[float]:
+    """Return the probability of every label without the term of familiarity."""
+    log_odds = [score.log_odds - score.others - score.familiarity for score in scores]
+    return [probability(value) for value in log_odds] if len(scores) == 2 else _shares(log_odds)
 
 
 def _scaled_to_one(own: list[Score]) -> list[Score]:

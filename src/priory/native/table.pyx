@@ -167,6 +167,23 @@ cdef int64_t n_counted(const int64_t[::1] totals) noexcept nogil:
     return n
 
 
+def n_repeated(const uint32_t[:, ::1] rows, Py_ssize_t labels, const uint32_t[::1] buckets, Py_ssize_t start,
+               Py_ssize_t end):
+    """Return how many of the buckets from index `start` to before `end` were counted at least twice, all labels together."""
+    cdef Py_ssize_t i, k, repeated = 0
+    cdef uint64_t counted
+    if not 0 <= start <= end <= buckets.shape[0]:
+        raise IndexError(f"{start} to {end} is not within {buckets.shape[0]} buckets")
+    fit_table(rows.shape[0], rows.shape[1], buckets[start:end], labels - 1)
+    with nogil:
+        for i in range(start, end):
+            counted = 0
+            for k in range(labels):
+                counted += rows[buckets[i], k]
+            repeated += counted >= 2
+    return repeated
+
+
 cdef class Scorer:
     """The parameters of `PresenceBayes` in compiled form: a weight and a damping for each group of features, β and η.
 
