@@ -8,7 +8,7 @@ $$ u = \frac{\text{header features in fewer than two lessons}}{\text{header feat
 The 10 keeps messages with few headers from being judged by them. The more lessons there are, the fewer header features
 are new. For $n$ lessons the largest share that is usual is
 
-$$ U = \max(3.2\, n^{-1/4},\; 0.2) $$
+$$ U = \max(3.4\, n^{-1/4},\; 0.2) $$
 
 With two labels, 1.2 U is usual where the log-odds are for the second label: spam varies more than ham. The log-odds are
 multiplied by a trust of 1 as long as $u \le U - 0.04$. From there to $U$ the trust falls to 1/32, and little is left of
@@ -17,6 +17,7 @@ the counts only. docs/decisions/familiarity.md has the measurements.
 """
 
 import math
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from priory.bayes import Counts
@@ -24,8 +25,8 @@ from priory.features import KINDS, Features
 from priory.native.table import n_repeated
 
 FEW_HEADERS: Final = 10
-SCALE: Final = 3.2
-LEAST_USUAL: Final = 0.2  #: reached with 65,536 lessons; fewer were measured
+SCALE: Final = 3.4
+LEAST_USUAL: Final = 0.2  #: reached with 83,521 lessons; fewer were measured
 SECOND_LABEL: Final = 1.2
 WIDTH: Final = 0.04
 LEAST_TRUST: Final = 1 / 32
@@ -57,16 +58,18 @@ def trust(features: Features, counts: Counts) -> Trust:
 
 def new_share(features: Features, counts: Counts) -> float:
     """Return the damped share of the header features of a message that fewer than two lessons had."""
-    start, end = features.offsets[_HEADER], features.offsets[_HEADER + 1]
+    offsets = features.offsets
+    start, end = offsets[_HEADER], offsets[_HEADER + 1]
     repeated = n_repeated(counts.rows, len(counts.totals), features.buckets, start, end)
     return (end - start - repeated) / (end - start + FEW_HEADERS)
 
 
+@lru_cache(maxsize=8)
 def usual_share(n_lessons: int) -> float:
     """Return the largest usual share of new header features after this many lessons; above 1 if any share is usual.
 
     >>> [round(usual_share(n), 2) for n in (0, 16, 1_000, 10_000, 10_000_000)]
-    [3.2, 1.6, 0.57, 0.32, 0.2]
+    [3.4, 1.7, 0.6, 0.34, 0.2]
     """
     return max(SCALE / math.sqrt(math.sqrt(max(n_lessons, 1))), LEAST_USUAL)
 

@@ -17,7 +17,7 @@ from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
 from priory.bayes.presence import correction
 from priory.features import Features
-from priory.filter.familiarity import Trust, trust, trusted_log_odds, trusted_prior
+from priory.filter.familiarity import FAMILIAR, Trust, trust, trusted_log_odds, trusted_prior
 from priory.filter.personal import PERSONAL, user_key
 from priory.filter.verdict import probability
 from priory.journal import is_person
@@ -183,7 +183,8 @@ def scores(
     for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
         terms = _terms(features, counts, model, label, line.slope)
         you = _add_personal(terms, features, counts, label, user)
-        own.append(Score.of(line.intercept, terms, you).with_trust(trusted))
+        score = Score.of(line.intercept, terms, you)
+        own.append(score if trusted is FAMILIAR else score.with_trust(trusted))
     if counts.n_labels == 2:
         return [own[0].of_the_other(), own[0]]
     return _scaled_to_one(own)
