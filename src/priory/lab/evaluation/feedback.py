@@ -1,7 +1,7 @@
 """How people teach in a replay: which labels they give, when, and how often wrongly.
 
 TREC's protocol gives the label of every message at once. People do less. They move spam from the inbox to Junk, rescue
-ham from Junk, and say nothing about the rest; or only some users teach; or nobody ever looks into Junk. What is taught
+ham from Junk, and say nothing about the rest. Or only some users teach, or no one ever looks into Junk. What is taught
 then depends on what the filter decided, so each model in a replay gets the feedback on its own decisions.
 """
 

@@ -70,7 +70,7 @@ def replay_source(
         del mail  # with `FewLessons` some mail is left unread: this stops the processes that read ahead
     seconds = time.perf_counter() - start
     subject = Subject(source.name, options.costs, log.warnings(), mail_digest(log.digests, log.labels))
-    # Worse feedback does not make another model; and what a program is set to, nobody here knows.
+    # Worse feedback does not make another model, and the settings of a program are unknown here.
     names = [name for name in models if feedback.is_usual and not name.startswith(PROGRAM)]
     digests = {name: settings_digest(filter_identity(options) if name == "filter" else name) for name in names}
     report = conclude(runs, subject, bench, folder, digests)
