@@ -102,9 +102,11 @@ def lines(index: str) -> None:
     for counting.CERTAIN in (math.inf, certain):
         drawn: list[int] = []
 
-        def counted(counts: Counts, by_people: list[int], drawn: list[int] = drawn) -> list[Calibration]:
+        def counted(
+            counts: Counts, by_people: list[int], most_wrong: float, drawn: list[int] = drawn
+        ) -> list[Calibration]:
             drawn.append(1)
-            return draw(counts, by_people)
+            return draw(counts, by_people, most_wrong)
 
         drawing.calibrations = counted
         with tempfile.TemporaryDirectory() as home, Filter.open(home) as filter_:

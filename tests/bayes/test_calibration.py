@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from priory.bayes import Calibration, calibrate
-from priory.bayes.calibration import PRECISION, SLIPS, SLOPE
+from priory.bayes.calibration import FEWEST_WRONG, LABELS, MOST_WRONG, PRECISION, SLOPE
 from priory.bayes.calibration_line import most_probable_line
 from priory.bayes.counts import N_BINS, bin_centres, bin_of
 from priory.filter.verdict import probability
@@ -126,46 +126,108 @@ def test_all_scores_in_one_bin_give_the_share_there(n: int) -> None:
         assert p == pytest.approx(0.75, abs=0.02)
 
 
+def log_posterior(fit: np.ndarray, scores: np.ndarray, outcomes: np.ndarray, prior: float) -> float:
+    """Return the objective, written down again: each rate has a prior worth one wrong label and 100 right ones."""
+    slope, intercept, positives, negatives = fit
+    p = 1 / (1 + np.exp(-np.clip(slope * scores + intercept, -30, 30)))
+    q = positives + (1 - positives - negatives) * p
+    likelihood = outcomes[:, 1] @ np.log(q) + outcomes[:, 0] @ np.log(1 - q)
+    rates = sum(math.log(rate) + 100 * math.log(1 - rate) for rate in (positives, negatives))
+    return float(likelihood + rates - 4 * (slope - SLOPE) ** 2 / 2 - (intercept - prior) ** 2 / 2)
+
+
 @settings(deadline=None, max_examples=200)
-@given(bins=st.lists(st.tuples(st.integers(0, N_BINS - 1), st.integers(0, 30), st.integers(0, 30)), min_size=1))
-def test_no_line_nearby_is_more_probable(bins: list[tuple[int, int, int]]) -> None:
-    """The objective, written down again: Σ log(ε + p) + log prior, ε = 0.01."""
+@given(
+    bins=st.lists(st.tuples(st.integers(0, N_BINS - 1), st.integers(0, 30), st.integers(0, 30)), min_size=1),
+    most_wrong=st.sampled_from([FEWEST_WRONG, MOST_WRONG]),
+)
+def test_nothing_nearby_is_more_probable(bins: list[tuple[int, int, int]], most_wrong: float) -> None:
     outcomes = np.zeros((N_BINS, 2), np.int64)
     for at, rest, own in bins:
         outcomes[at] += (rest, own)
     if not outcomes.any(axis=0).all():
         return
-    prior = odds(outcomes)
-
-    def log_posterior(slope: float, intercept: float) -> float:
-        p = 1 / (1 + np.exp(-np.clip(slope * np.array(bin_centres()) + intercept, -30, 30)))
-        likelihood = outcomes[:, 1] @ np.log(0.01 + p) + outcomes[:, 0] @ np.log(1.01 - p)
-        return float(likelihood - 4 * (slope - SLOPE) ** 2 / 2 - (intercept - prior) ** 2 / 2)
-
-    line = calibrate(outcomes, prior)
-    if line.slope == SLOPE / 10:
+    prior, scores = odds(outcomes), np.array(bin_centres())
+    fit = np.array(calibrate(outcomes, prior, most_wrong))
+    if fit[0] == SLOPE / 10:
         return
-    here = log_posterior(line.slope, line.intercept)
-    for slope, intercept in ((0.001, 0), (-0.001, 0), (0, 0.001), (0, -0.001)):  # slips make further hills
-        assert log_posterior(line.slope + slope, line.intercept + intercept) <= here + 1e-6
+    here = log_posterior(fit, scores, outcomes, prior)
+    for step in (*np.eye(4), *-np.eye(4)):  # wrong labels make further hills
+        near = fit + 0.001 * step
+        near[2:] = np.clip(near[2:], FEWEST_WRONG, most_wrong)
+        assert log_posterior(near, scores, outcomes, prior) <= here + 1e-6
 
 
 @pytest.mark.slow
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.floats(0.3, 3), st.floats(-2, 2), st.integers(20, 2000))
-def test_the_line_is_on_top_of_a_hill_of_the_posterior(seed: int, slope: float, intercept: float, n: int) -> None:
+@given(st.integers(0, 2**32 - 1), st.floats(0.3, 3), st.floats(-2, 2), st.integers(20, 2000), st.sampled_from([0, 0.1]))
+def test_the_fit_is_on_top_of_a_hill_of_the_posterior(
+    seed: int, slope: float, intercept: float, n: int, wrong: float
+) -> None:
     rng = np.random.default_rng(seed)
     scores = np.sort(rng.normal(0, 3, n))
-    own = (rng.random(n) < [probability(slope * score + intercept) for score in scores]).astype(np.int64)
+    own = rng.random(n) < [probability(slope * score + intercept) for score in scores]
+    own = (own ^ (rng.random(n) < wrong)).astype(np.int64)
+    outcomes = np.stack([1 - own, own], axis=1)
+
+    def depth(fit: np.ndarray) -> float:
+        inside = np.concatenate([fit[:2], np.clip(fit[2:], FEWEST_WRONG, MOST_WRONG)])
+        return -log_posterior(inside, scores, outcomes, 0.0)
+
     prior = np.array([SLOPE, 0.0])
+    fit = np.array(most_probable_line(scores, outcomes, prior, PRECISION, LABELS, FEWEST_WRONG, MOST_WRONG))
+    best = minimize(depth, fit, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})  # of this hill
+    assert depth(fit) <= best.fun + 1e-6
 
-    def depth(line: np.ndarray) -> float:
-        p = np.array([probability(line[0] * score + line[1]) for score in scores])
-        likelihood = own @ np.log(SLIPS + p) + (1 - own) @ np.log(SLIPS + 1 - p)
-        return float(np.array(PRECISION) @ (line - prior) ** 2 / 2 - likelihood)
 
-    line = np.array(most_probable_line(scores, np.stack([1 - own, own], axis=1), prior, PRECISION, SLIPS))
-    for step in ([1e-3, 0], [-1e-3, 0], [0, 1e-3], [0, -1e-3]):
-        assert depth(line) <= depth(line + step) + 1e-9
-    best = minimize(depth, line, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})  # of this hill
-    assert depth(line) <= best.fun + 1e-6
+def wrongly_labelled(positives: float, negatives: float, n: int, seed: int) -> np.ndarray:
+    """Return outcomes of scores that tell labels apart well, some of them with wrong labels."""
+    rng = np.random.default_rng(seed)
+    is_own = rng.random(n) < 0.6
+    scores = rng.normal(np.where(is_own, 3, -3), 1.2)
+    wrong = rng.random(n) < np.where(is_own, negatives, positives)
+    return outcomes_of(scores, is_own ^ wrong)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(0.015, 0.2), st.floats(0.015, 0.2), st.integers(0, 2**32 - 1))
+def test_known_rates_of_wrong_labels_are_found(positives: float, negatives: float, seed: int) -> None:
+    n = 6000
+    outcomes = wrongly_labelled(positives, negatives, n, seed)
+    line = calibrate(outcomes, odds(outcomes))
+    for found, rate, share in ((line.false_positives, positives, 0.4), (line.false_negatives, negatives, 0.6)):
+        assert found == pytest.approx(rate, abs=0.005 + 5 * math.sqrt(rate / (share * n)))
+
+
+@pytest.mark.parametrize("wrong", [0.03, 0.1, 0.2])
+def test_the_line_is_that_of_the_truth(wrong: float) -> None:
+    outcomes = wrongly_labelled(wrong, wrong, 40_000, 3)
+    line, right = calibrate(outcomes, odds(outcomes)), Calibration(6 / 1.2**2, math.log(0.6 / 0.4))
+    assert line.slope == pytest.approx(right.slope, rel=0.2)
+    assert line.intercept == pytest.approx(right.intercept, abs=0.3)
+    assert calibrate(outcomes, odds(outcomes), FEWEST_WRONG).slope < 0.7 * right.slope
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000, 100_000])
+def test_right_labels_and_few_labels_have_the_least_rate(n: int) -> None:
+    line = calibrate(wrongly_labelled(0.0, 0.0, n, 1), 0.0)
+    assert line[2:] == (FEWEST_WRONG, FEWEST_WRONG)
+
+
+def test_two_surprises_among_forty_lessons_do_not_make_the_teacher_wrong() -> None:
+    outcomes = np.zeros((N_BINS, 2), np.int64)
+    outcomes[170], outcomes[230] = (19, 1), (1, 19)
+    assert max(calibrate(outcomes, 0.0)[2:]) < 0.03
+
+
+def test_if_only_one_label_is_given_wrongly_the_other_keeps_the_least_rate() -> None:
+    line = calibrate(outcomes := wrongly_labelled(0.1, 0.0, 6000, 5), odds(outcomes))
+    assert line.false_positives == pytest.approx(0.1, abs=0.02)
+    assert line.false_negatives == FEWEST_WRONG
+
+
+def test_the_same_outcomes_give_the_same_fit_bit_for_bit() -> None:
+    outcomes = wrongly_labelled(0.1, 0.05, 5000, 2)
+    before = calibrate(outcomes, 0.0)
+    calibrate(outcomes + wrongly_labelled(0.0, 0.3, 500, 3), 0.0)
+    assert calibrate(outcomes.copy(), 0.0) == before

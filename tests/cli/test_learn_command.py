@@ -12,6 +12,7 @@ import pytest
 
 from command import PRIORY, priory
 from priory.demo import draw
+from priory.filter.filter import Filter
 from real_daemon import wait_until
 
 
@@ -118,6 +119,23 @@ def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
     (home / "priory.toml").write_text("[autolearn]\non = true\n")
     shown = " ".join(priory("stats", home=home).stdout.decode().split())
     assert "autolearning waits until 200 of each label are scored" in shown
+
+
+@pytest.mark.slow
+def test_stats_tell_how_many_labels_look_wrong(home: Path, tmp_path: Path):
+    assert json.loads(priory("stats", "--json", home=home).stdout)["wrong_labels"] == 0
+    assert b"wrong" not in priory("stats", home=home).stdout
+    other = {"ham": "spam", "spam": "ham"}
+    with Filter.open(tmp_path) as filter_:
+        mail = enumerate(draw(1500, seed=5))
+        list(
+            filter_.learn_many((drawn.raw, other[drawn.label] if i % 9 == 0 else drawn.label, "") for i, drawn in mail)
+        )
+    figures = json.loads(priory("stats", "--json", home=tmp_path).stdout)
+    line = figures["calibration"]["spam"]
+    assert min(line["false_positives"], line["false_negatives"]) <= figures["wrong_labels"] + 1e-9
+    words = f"about 1 in {1 / figures['wrong_labels']:.0f} labels looks wrong; to see them: priory lab errors"
+    assert words in " ".join(priory("stats", home=tmp_path).stdout.decode().split())
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_what_is_certain_corrects_nothing() -> None:
 
 def test_calibration_is_computed_for_a_lesson_unless_a_recent_one_is_certain(tmp_path: Path) -> None:
     with taught(tmp_path, MAIL) as filter_:
-        view, lines = filter_._counts, filter_._calibration
+        view, lines = filter_._counts, filter_._trainer._calibration
         lines.last, lines._generation, lines._n_outcomes = [Calibration(0.0, 9.0)], view.generation, 150
         filter_.learn(b"Subject: one more", "spam")
         assert lines.last == [Calibration(0.0, 9.0)]

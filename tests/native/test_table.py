@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from priory.bayes.calibration import Calibration
 from priory.bayes.counts import BIN_WIDTH, N_BINS, SCORE_LIMIT, Counts, contrasts, pack_predictions
 from priory.bayes.presence import PresenceBayes
-from priory.native.table import Scorer, add, are_comparable, is_known, score_bin, subtract, total
+from priory.native.table import Scorer, add, are_comparable, is_known, n_repeated, score_bin, subtract, total
 
 
 def as_buckets(*values: int) -> array:
@@ -288,3 +288,18 @@ def test_labels_are_comparable_if_the_second_most_frequent_has_a_tenth_of_the_fi
 def test_of_more_than_two_labels_one_is_known_from_ten_messages_on():
     assert [is_known(array("q", [10, 9, 0]), label) for label in range(3)] == [True, False, False]
     assert is_known(array("q", [9, 0]), 1)
+
+
+def test_buckets_counted_twice_are_counted_over_all_labels():
+    rows = np.zeros((8, 5), np.uint32)
+    rows[1:4, 0], rows[2, 1], rows[5, 2], rows[6, 3] = 1, 1, 2, 9  # the last is a correction
+    buckets = array("I", range(8))
+    assert n_repeated(rows, 3, buckets, 0, 8) == 2
+    assert n_repeated(rows, 3, buckets, 3, 8) == 1
+    assert n_repeated(rows, 3, buckets, 4, 4) == 0
+
+
+@pytest.mark.parametrize(("start", "end", "labels"), [(0, 3, 2), (-1, 1, 2), (2, 1, 2), (0, 2, 2), (0, 1, 4)])
+def test_repeated_buckets_outside_of_the_table_are_refused(start, end, labels):
+    with pytest.raises(IndexError):
+        n_repeated(np.zeros((8, 3), np.uint32), labels, array("I", [1, 8]), start, end)

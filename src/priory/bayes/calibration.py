@@ -8,10 +8,19 @@ $$ \log\frac{p}{1-p} = a s + b $$
 that is most probable given those outcomes (Platt 1999) and a prior, which holds until there are some. With a line, a
 calibrated score is still a sum: the terms times $a$, plus $b$.
 
-People mislabel about one message in a hundred, and one wrong label far out would tilt the whole line. So an outcome to
-which the line gives the probability $p$ enters as $\log(\epsilon + p)$ instead of $\log p$: its weight is the
-probability that the label is right, $p / (\epsilon + p)$. On real mail that took 1-ROCA from 0.0156 % to 0.0142 % and
-the calibration error from 0.145 % to 0.129 % (docs/decisions/model.md).
+The outcomes are labels that people gave, and people are wrong. If $e_1$ of the messages that are not spam are taught as
+spam, and $e_0$ of the spam is not, a message is taught as spam with the probability
+
+$$ q = e_1 + (1 - e_0 - e_1)\, p $$
+
+The line and both rates are fitted together (Copas 1988). Mistakes that become rare as the filter becomes sure are its
+own; those that remain where it is surest are wrong labels. What the filter says is $p$, the probability of the truth.
+
+A rate is at least `FEWEST_WRONG`, so that a few wrong labels far out do not tilt the line: on real mail, that took
+1-ROCA from 0.0156 % to 0.0142 % (docs/decisions/model.md). It is higher only where the outcomes show it: its prior is
+worth 101 labels, one of them wrong (docs/decisions/wrong-labels.md).
+
+J. Copas: Binary regression models for contaminated data. Journal of the Royal Statistical Society B 50, 1988, 225-265.
 """
 
 import math
@@ -26,23 +35,42 @@ if TYPE_CHECKING:
 
 SLOPE: Final = 2.0  #: before anything was scored
 PRECISION: Final = array("d", [4.0, 1.0])  #: of the prior, for slope and intercept
-SLIPS: Final = 0.01  #: ε
+FEWEST_WRONG: Final = 0.01 / 1.02  #: the least rate of wrong labels
+MOST_WRONG: Final = 0.45  #: the largest; at 0.5 in both directions labels would say nothing
+LABELS: Final = array("d", [1.0, 100.0])  #: wrong and right ones that the prior of a rate is worth
 _CENTRES: Final = bin_centres()
 
 
 class Calibration(NamedTuple):
-    """The line from scores to log-odds."""
+    """The line from scores to log-odds, and the rates of wrong labels that were fitted with it."""
 
     slope: float
     intercept: float
+    false_positives: float = FEWEST_WRONG  #: the share of messages of other labels that are taught as the label
+    false_negatives: float = FEWEST_WRONG  #: the share of messages of the label that are taught as another
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of a score."""
         return self.slope * score + self.intercept
 
+    def n_wrong(self, n_rest: int, n_own: int) -> float:
+        """Return the expected number of wrong labels among those taught as another label, and as the label.
 
-def calibrate(outcomes: "Buffer", prior_log_odds: float) -> Calibration:
-    """Return the most probable line for outcomes[bin, 0 or 1].
+        A rate that is the least means that no wrong labels were noticed.
+
+        >>> round(Calibration(2.0, 0.0, false_positives=0.1, false_negatives=0.2).n_wrong(n_rest=5500, n_own=4500))
+        1500
+        """
+        span = 1 - self.false_positives - self.false_negatives
+        truly_own = min(max((n_own - self.false_positives * (n_rest + n_own)) / span, 0), n_rest + n_own)
+        positives, negatives = (
+            rate if rate > FEWEST_WRONG else 0.0 for rate in (self.false_positives, self.false_negatives)
+        )
+        return positives * (n_rest + n_own - truly_own) + negatives * truly_own
+
+
+def calibrate(outcomes: "Buffer", prior_log_odds: float, most_wrong: float = MOST_WRONG) -> Calibration:
+    """Return the most probable line and rates of wrong labels for outcomes[bin, 0 or 1].
 
     Outcomes of one label alone do not tell where to draw the line between two, so then the prior holds. Messages
     learned while the other label was missing have no score: learning a whole folder of ham before any spam leaves
@@ -50,13 +78,15 @@ def calibrate(outcomes: "Buffer", prior_log_odds: float) -> Calibration:
     shifted by the difference to the odds of all messages.
 
     >>> from priory.bayes import Counts
-    >>> calibrate(Counts.empty(bits=4, n_labels=2).outcomes(0), prior_log_odds=0.0)
-    Calibration(slope=2.0, intercept=0.0)
+    >>> calibrate(Counts.empty(bits=4, n_labels=2).outcomes(0), prior_log_odds=0.0).slope
+    2.0
     """
     n_rest, n_own = n_outcomes(outcomes)
     if n_rest == 0 or n_own == 0:
         return Calibration(SLOPE, prior_log_odds)
     scored_log_odds = math.log((n_own + 1) / (n_rest + 1))
     prior = array("d", [SLOPE, scored_log_odds])
-    slope, intercept = most_probable_line(_CENTRES, outcomes, prior, PRECISION, SLIPS)
-    return Calibration(max(slope, SLOPE / 10), intercept - scored_log_odds + prior_log_odds)
+    slope, intercept, *rates = most_probable_line(
+        _CENTRES, outcomes, prior, PRECISION, LABELS, FEWEST_WRONG, most_wrong
+    )
+    return Calibration(max(slope, SLOPE / 10), intercept - scored_log_odds + prior_log_odds, *rates)

@@ -31,7 +31,7 @@ LearnItem: TypeAlias = tuple[bytes | Prepared, str, str]
 
 
 class CheckResult(NamedTuple):
-    """The output for a group of messages, and the reason if the last one could not be judged."""
+    """The output for a group of messages, and the reason if nothing could be said about the last one."""
 
     text: str
     n_messages: int
@@ -111,7 +111,7 @@ def _check(
     messages = list(mail)
     verdicts = list(filter_.check_many([message.raw for message in messages], user))
     text = "".join(map(to_text, verdicts, messages))
-    return CheckResult(text, len(verdicts), verdicts[-1].reason if verdicts else "")
+    return CheckResult(text, len(verdicts), verdicts[-1].reason if verdicts and verdicts[-1].is_untaught else "")
 
 
 #: A message as a worker returns it: digest, sender, packed features, identity, label and source.

@@ -151,7 +151,7 @@ def _line_from_answer(fields: list[str], headers: bytes, path: str) -> str | Non
     """Return the line that `check` prints for these headers, None if `check` would print more."""
     verdict, _, rest = headers.decode("latin-1").partition("\n")
     label, _, claim = verdict.strip().removeprefix("X-Priory-Verdict: ").partition("; ")
-    if not claim or "\nX-Priory-Reason: " in rest:  # `check` also prints the reason
+    if not claim or "\nX-Priory-Evidence: " not in rest:  # `check` also prints the reason why nothing can be said
         return None
     about, _, probability = claim.partition("=")
     widest = next((field.removeprefix("Widest: ") for field in fields if field.startswith("Widest: ")), "")

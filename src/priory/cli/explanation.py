@@ -40,6 +40,7 @@ def show_explanation(explanation: "Explanation", console: Console | None = None)
     console.print(_headline(verdict))
     if verdict.reason:
         console.print(Text(f"{verdict.reason}; {remedy(verdict.reason)}"))
+    if verdict.is_untaught:
         return
     console.print(_costs(verdict))
     if verdict.user:

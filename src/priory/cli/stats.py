@@ -16,7 +16,7 @@ _MOST_BEYOND: Final = 10_000  # lessons beyond the limits that are counted
 
 
 def stats(home: Home = HOME, as_json: Json = False) -> None:
-    """Show what has been learned, the calibration, the thresholds and the limits.
+    """Show what has been learned, the calibration, how many labels look wrong, the thresholds and the limits.
 
     **Examples**
 
@@ -60,6 +60,8 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
         sign = "-" if line.intercept < 0 else "+"
         sums = f"{line.slope:.3f} × score {sign} {abs(line.intercept):.3f}"
         table.add_row("calibration", f"log-odds of {label} = {sums}")
+    if stats.doubt:
+        table.add_row("labels", f"{stats.doubt}; to see them: priory lab errors")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
     table.add_row("limits", limits)

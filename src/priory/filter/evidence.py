@@ -9,14 +9,15 @@ from typing import Final
 
 from priory.features import KINDS, Features, Occurrences
 from priory.filter.scoring import Score
-from priory.filter.verdict import Evidence, Kind, Place, is_readable, sums
+from priory.filter.verdict import UNFAMILIAR, Evidence, Kind, Place, is_readable, sums
 
 OTHERS: Final = "labels:the others"
+FAMILIARITY: Final = f"familiarity:{UNFAMILIAR}"
 
 
 def evidence(features: Features, score: Score) -> tuple[Evidence, ...]:
     """Return every feature with its name, term and places, the weightiest first."""
-    named = [Evidence(OTHERS, score.others, ())] if score.others else []
+    named = terms_of_no_feature(score)
     terms = score.terms
     for kind, of_kind in enumerate(features.occurrences):
         start, end = features.offsets[kind], features.offsets[kind + 1]
@@ -33,12 +34,18 @@ def weigh(features: Features, score: Score, most: int) -> tuple[tuple[Evidence, 
     """Return the weightiest features, the only ones that are looked up, and the sum of each kind."""
     offsets = features.offsets
     terms = {kind: score.terms[offsets[i] : offsets[i + 1]] for i, kind in enumerate(KINDS)}
-    others = {OTHERS.partition(":")[0]: [score.others]} if score.others else {}
-    return _weightiest(features, score, most, frozenset(KINDS)), sums({**others, **terms})
+    more = {extra.kind: [extra.term] for extra in terms_of_no_feature(score)}
+    return _weightiest(features, score, most, frozenset(KINDS)), sums({**more, **terms})
+
+
+def terms_of_no_feature(score: Score) -> list[Evidence]:
+    """Return the terms of a score that belong to no feature: those of familiarity and of the other labels."""
+    terms = {FAMILIARITY: score.familiarity, OTHERS: score.others}
+    return [Evidence(name, term, ()) for name, term in terms.items() if term]
 
 
 def _weightiest(features: Features, score: Score, most: int, kinds: frozenset[str]) -> tuple[Evidence, ...]:
-    named = [Evidence(OTHERS, score.others, ())] if score.others else []
+    named = terms_of_no_feature(score)
     terms = score.terms
     spans = [range(*features.offsets[i : i + 2]) if kind in kinds else range(0) for i, kind in enumerate(KINDS)]
     weights = sorted((abs(terms[i]) for span in spans for i in span), reverse=True)

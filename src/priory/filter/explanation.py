@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priory.features import KINDS, Features, Occurrences
-from priory.filter.evidence import OTHERS, kind_evidence
+from priory.filter.evidence import kind_evidence, terms_of_no_feature
 from priory.filter.scoring import Score
 from priory.filter.verdict import Evidence, Verdict
 
@@ -132,8 +132,7 @@ def colour(features: Features, score: Score) -> tuple[ColouredSection, ...]:
         if not covered.all():
             named = kind_evidence(KINDS[kind], of_kind, buckets.tolist(), terms.tolist())
             nowhere += [named[i] for i in np.flatnonzero(covered == 0)]
-    if score.others:
-        nowhere.append(Evidence(OTHERS, score.others, ()))
+    nowhere += terms_of_no_feature(score)
     sections = [_by_character(name, shown[name], np.cumsum(edges)[:-1]) for name, edges in heat.items()]
     return (*sections, _section_of_others(nowhere)) if nowhere else tuple(sections)
 

@@ -66,7 +66,7 @@ def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1
     return together(
         element(heading, element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {text}"),
         element("p", verdict.reason, class_="reason") if verdict.reason else "",
-        element("p", in_words(verdict), class_="own") if verdict.user and not verdict.reason else "",
+        element("p", in_words(verdict), class_="own") if verdict.user and not verdict.is_untaught else "",
         scale(verdict, before),
         element("p", f"Probabilities: {verdict.of_each}.", class_="quiet") if verdict.of_each else "",
         element(
@@ -81,7 +81,7 @@ def reasons(explanation: "Explanation", heading: str = "h2") -> list[Html]:
     """Return the sums of the log-odds, the evidence for and against, and the coloured message."""
     verdict = explanation.verdict
     shown = [section for section in explanation.sections if section.text.strip()]
-    if verdict.reason:
+    if verdict.is_untaught:
         return [_section(section, f"{section.total:+.3f}", heading) for section in shown]
     sums = round_to_sum(verdict.prior, [section.total for section in explanation.sections], verdict.log_odds)
     named = dict(zip([name for name, _ in explanation.sums], sums, strict=True))

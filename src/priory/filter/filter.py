@@ -103,7 +103,7 @@ class Filter:
     def _trainer(self) -> "Trainer":
         from priory.filter.learn import Trainer  # noqa: PLC0415 - a quick start where nothing is taught
 
-        return Trainer(self._counts, self._calibration, self._autolearner, self.options.model)
+        return Trainer(self._counts, self._autolearner, self.options.model)
 
     @cached_property
     def _forgetter(self) -> "Forgetter":

@@ -7,9 +7,9 @@ from priory.features import Features
 from priory.filter.counts import JournalCounts
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
-from priory.filter.scoring import CalibrationCache, Score, no_evidence, scores
+from priory.filter.scoring import CalibrationCache, Score, no_evidence, probabilities_if_familiar, scores
 from priory.filter.sync import Sync
-from priory.filter.verdict import AWAY, Claim, Verdict, probability
+from priory.filter.verdict import AWAY, UNFAMILIAR, Claim, Verdict, probability
 
 
 class Judge:
@@ -54,14 +54,21 @@ class Judge:
         labels, features = self._options.labels, message.features
         probabilities = [probability(score.log_odds) for score in scores]
         expected = self._options.costs.expected(probabilities)
+        label = UNSURE if reason else cheapest(expected)
         return Verdict(
-            label=UNSURE if reason else cheapest(expected),
+            label=label,
             about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
             claims={label: Claim(label, score, features) for label, score in zip(labels, scores, strict=True)},
             thresholds=self.thresholds,
             expected_costs=expected,
             digest=message.digest.hex(),
-            reason=reason,
+            reason=UNFAMILIAR if label == UNSURE and self._would_be_sure(scores) else reason,
             user=user,
             unwanted=self._options.unwanted,
         )
+
+    def _would_be_sure(self, scores: list[Score]) -> bool:
+        """Tell whether these scores would get a label without the term of familiarity."""
+        if not any(score.familiarity for score in scores):
+            return False
+        return cheapest(self._options.costs.expected(probabilities_if_familiar(scores))) != UNSURE

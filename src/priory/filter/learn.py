@@ -10,6 +10,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from priory.bayes import PresenceBayes
+from priory.bayes.calibration import FEWEST_WRONG
 from priory.bayes.counts import HeldOut, pack_scores
 from priory.features import Features, Numbers, Spec, pack_features, unpack_features
 from priory.filter.autolearn import Autolearner
@@ -91,13 +92,11 @@ def restored_lesson(stored: "Lesson | OutboxEntry", bits: int, label: str, time:
 class Trainer:
     """Learns the lessons of people."""
 
-    def __init__(
-        self, counts: JournalCounts, calibration: CalibrationCache, autolearner: Autolearner, model: PresenceBayes
-    ) -> None:
+    def __init__(self, counts: JournalCounts, autolearner: Autolearner, model: PresenceBayes) -> None:
         self._counts = counts
         self._journal = counts.journal
         self._labels = counts.labels
-        self._calibration = calibration
+        self._calibration = CalibrationCache(counts, FEWEST_WRONG)
         self._autolearner = autolearner
         self._model = model
         self._rescorer = Rescorer(counts, model)

@@ -2,7 +2,7 @@
 
 With two labels there is one score, and the other label has its negative. With more, each label is scored against the
 rest. These rests overlap, so the probabilities are scaled to a sum of one; what that changes in the log-odds of a label
-is a term of its own, `others`.
+is a term of its own, `others`. Log-odds of mail unlike anything that was taught are shrunk by a term `familiarity`.
 """
 
 import math
@@ -12,10 +12,12 @@ from operator import neg
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
+from priory.bayes.calibration import MOST_WRONG
 from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
 from priory.bayes.presence import correction
 from priory.features import Features
+from priory.filter.familiarity import FAMILIAR, Trust, trust, trusted_log_odds, trusted_prior
 from priory.filter.personal import PERSONAL, user_key
 from priory.filter.verdict import probability
 from priory.journal import is_person
@@ -30,7 +32,7 @@ CERTAIN: Final = 6.0
 
 
 class Score(NamedTuple):
-    """The log-odds of a label as a sum: the prior, one term per feature, and the share of the other labels."""
+    """The log-odds of a label as a sum: the prior, one term per feature, the familiarity, the share of other labels."""
 
     prior: float
     log_odds: float
@@ -38,6 +40,7 @@ class Score(NamedTuple):
     sign: int = 1  #: and the label's side of it: 1 if the contrast is about this label, else -1
     others: float = 0.0
     you: float = 0.0  #: the part of the log-odds that comes from the user's own evidence
+    familiarity: float = 0.0  #: the term of a message unlike anything that was taught, towards 0
 
     @classmethod
     def of(cls, prior: float, terms: "array[float]", you: float = 0.0) -> Self:
@@ -46,7 +49,22 @@ class Score(NamedTuple):
 
     def of_the_other(self) -> Self:
         """Return the score of the other of two labels."""
-        return type(self)(-self.prior, 0.0 - self.log_odds, self.of_contrast, -self.sign, you=0.0 - self.you)
+        return type(self)(
+            -self.prior,
+            0.0 - self.log_odds,
+            self.of_contrast,
+            -self.sign,
+            you=0.0 - self.you,
+            familiarity=0.0 - self.familiarity,
+        )
+
+    def with_trust(self, trust: Trust) -> Self:
+        """Return the score with the term of familiarity added; a trust of 1 adds nothing."""
+        factor = trust.below if self.log_odds < 0 else trust.above
+        if factor == 1:
+            return self
+        familiarity = trusted_log_odds(self.log_odds, self.you, factor) - self.log_odds
+        return self._replace(log_odds=self.log_odds + familiarity, familiarity=familiarity)
 
     def with_others(self, others: float) -> Self:
         """Return the score with the term of the other labels added."""
@@ -58,23 +76,40 @@ class Score(NamedTuple):
         return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
 
 
-def calibrations(counts: Counts, by_people: Sequence[int] | None = None) -> list[Calibration]:
+def calibrations(
+    counts: Counts, by_people: Sequence[int] | None = None, most_wrong: float = MOST_WRONG
+) -> list[Calibration]:
     """Return the calibration of every contrast, from the outcomes of earlier scores and the lessons of people.
 
     `by_people` is the number of lessons of each label that people taught; the default is all that were counted.
     """
     totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
     return [
-        calibrate(counts.outcomes(i), math.log((totals[label] + 1) / (sum(totals) - totals[label] + 1)))
+        calibrate(counts.outcomes(i), _prior(totals, label), most_wrong)
         for i, label in enumerate(contrasts(counts.n_labels))
     ]
 
 
-class CalibrationCache:
-    """The calibrations of a filter's counts, computed only when they are needed, because that takes long."""
+def _prior(totals: Sequence[int], label: int) -> float:
+    """Return the log-odds of a label by the numbers of lessons.
 
-    def __init__(self, counts: "JournalCounts") -> None:
+    Of more than two labels, one that is rare among the lessons is taken to be rare.
+    """
+    own, rest = totals[label], sum(totals) - totals[label]
+    log_odds = math.log((own + 1) / (rest + 1))
+    return trusted_prior(log_odds, min(own, rest)) if len(totals) == 2 else log_odds
+
+
+class CalibrationCache:
+    """The calibrations of a filter's counts, computed only when they are needed, because that takes long.
+
+    Verdicts doubt as many labels as look wrong. Corrections always doubt only `FEWEST_WRONG`: where many labels are
+    wrong, their line is flatter, and lessons correct each other in small steps (docs/decisions/wrong-labels.md).
+    """
+
+    def __init__(self, counts: "JournalCounts", most_wrong: float = MOST_WRONG) -> None:
         self._counts = counts
+        self._most_wrong = most_wrong
         self.last = [Calibration(0.0, 0.0)] * len(contrasts(len(counts.labels)))  #: those computed last
         self._generation = -1  # of the counts that they were computed from
         self._n_outcomes = 0  # in those counts
@@ -88,7 +123,8 @@ class CalibrationCache:
     def compute(self) -> None:
         """Compute the calibrations of the present counts."""
         counts = self._counts.counts
-        self.last, self._generation = calibrations(counts, self._counts.by_people), self._counts.generation
+        self.last = calibrations(counts, self._counts.by_people, self._most_wrong)
+        self._generation = self._counts.generation
         self._n_outcomes = sum(n_outcomes(counts.outcomes(0)))
 
     @property
@@ -143,9 +179,12 @@ def scores(
 ) -> list[Score]:
     """Return the calibrated score of every label, in their order, including the user's own evidence."""
     own = []
+    trusted = trust(features, counts)
     for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
         terms = _terms(features, counts, model, label, line.slope)
-        own.append(Score.of(line.intercept, terms, _add_personal(terms, features, counts, label, user)))
+        you = _add_personal(terms, features, counts, label, user)
+        score = Score.of(line.intercept, terms, you)
+        own.append(score if trusted is FAMILIAR else score.with_trust(trusted))
     if counts.n_labels == 2:
         return [own[0].of_the_other(), own[0]]
     return _scaled_to_one(own)
@@ -172,6 +211,12 @@ def _zeros(features: Features) -> "array[float]":
 def no_evidence(features: Features, prior: float) -> Score:
     """Return a score to which no feature adds anything."""
     return Score.of(prior, _zeros(features))
+
+
+def probabilities_if_familiar(scores: Sequence[Score]) -> list[float]:
+    """Return the probability of every label without the term of familiarity."""
+    log_odds = [score.log_odds - score.others - score.familiarity for score in scores]
+    return [probability(value) for value in log_odds] if len(scores) == 2 else _shares(log_odds)
 
 
 def _scaled_to_one(own: list[Score]) -> list[Score]:

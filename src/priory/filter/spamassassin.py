@@ -71,7 +71,7 @@ def unwanted_log_odds(verdict: Verdict) -> float:
 def rating_of(verdict: Verdict) -> Rating:
     """Return a verdict on SpamAssassin's scale."""
     is_spam = is_unwanted(verdict)
-    if verdict.reason:
+    if verdict.is_untaught:
         return Rating(is_spam, 0.0, THRESHOLD)
     threshold = verdict.thresholds.get(spam_label([*verdict.claims], verdict.unwanted), 0.5)
     t = min(max(threshold, 1e-9), 1 - 1e-9)

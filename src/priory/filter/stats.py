@@ -1,11 +1,15 @@
 """A filter in numbers: its lessons, its counts and its calibration."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from priory.bayes import Calibration
+from priory.bayes import Calibration, Counts
+from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import contrasts
 from priory.filter.counts import JournalCounts
+
+_NOTABLE_SHARE: Final = 0.02  # of labels that look wrong
+_NOTABLE_LABELS: Final = 5
 
 
 class Stats(NamedTuple):
@@ -18,8 +22,23 @@ class Stats(NamedTuple):
     buckets: int
     scored: Mapping[str, int]  #: lessons that were scored before they were learned, on which calibration rests
     calibration: Mapping[str, Calibration]  #: of each label that is scored against the rest
+    wrong_labels: float  #: the share of the scored lessons whose labels look wrong; 0 if it is not above 1 %
     thresholds: Mapping[str, float]
     journal_bytes: int
+
+    @property
+    def doubt(self) -> str:
+        """How many labels look wrong, in words; empty if they are few.
+
+        >>> stats = Stats({}, {}, 0, 0, 1, {"ham": 1000, "spam": 500}, {}, 0.032, {}, 0)
+        >>> stats.doubt
+        'about 1 in 31 labels looks wrong'
+        """
+        share = self.wrong_labels
+        n_scored = sum(self.scored.values())
+        if share < _NOTABLE_SHARE or share * n_scored < _NOTABLE_LABELS:
+            return ""
+        return f"about 1 in {1 / share:.0f} labels looks wrong"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -38,6 +57,14 @@ def stats_of(counts: JournalCounts, lines: list[Calibration], thresholds: Mappin
         buckets=len(table.rows),
         scored=dict(zip(labels, table.n_scored(), strict=True)),
         calibration=dict(zip(about, lines, strict=True)),
+        wrong_labels=_wrong_labels(table, lines),
         thresholds=thresholds,
         journal_bytes=journal.size_bytes(),
     )
+
+
+def _wrong_labels(counts: Counts, lines: list[Calibration]) -> float:
+    """Return the share of labels that look wrong. With three labels or more, each is wrong in two contrasts."""
+    taught = [n_outcomes(counts.outcomes(i)) for i in range(len(lines))]
+    wrong = sum(line.n_wrong(*numbers) for line, numbers in zip(lines, taught, strict=True))
+    return wrong / min(len(lines), 2) / max(*map(sum, taught), 1)

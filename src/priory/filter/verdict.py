@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 HEADER_PREFIX: Final = "X-Priory-"
 MOST_EVIDENCE: Final = 20  #: features in an answer to a program that does not ask for an explanation
+UNFAMILIAR: Final = "unlike anything that was taught"
 AWAY: Final = "the journal cannot be reached, and this machine has too few counts of its own"
 
 
@@ -92,6 +93,11 @@ class Claim:  # noqa: PLW1641 - a claim can be changed, so it has no hash
         return self.score.you
 
     @property
+    def familiarity(self) -> float:
+        """The term of a message unlike anything that was taught: towards 0, and 0 for familiar mail."""
+        return self.score.familiarity
+
+    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """Every feature with its term, the weightiest first."""
         from priory.filter.evidence import evidence  # noqa: PLC0415 - a quick start without an explanation
@@ -121,16 +127,24 @@ class Verdict:
     thresholds: Mapping[str, float]
     expected_costs: Mapping[str, float]
     digest: str
-    reason: str = ""  #: why nothing could be said; empty if something could
+    reason: str = ""  #: why the label is *unsure*: nothing could be said, or the message is unfamiliar; else empty
     user: str = ""  #: the user whose own evidence is included
     unwanted: tuple[str, ...] = ()  #: the labels of unwanted mail, if the options name them
 
     def __str__(self) -> str:
         """One line for a person: the label, its probability, and the sum that it comes from."""
         head = f"{self.label}: {self.about} with probability {digits(self.probability)}"
+        if self.is_untaught:
+            return f"{head} ({self.reason})"
+        why = f"{self.reason}; " if self.reason else ""
         own = f"{in_words(self)}; " if self.user else ""
-        sum_ = self.reason or f"{own}log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
-        return f"{head} ({sum_})"
+        sum_ = f"log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
+        return f"{head} ({why}{own}{sum_})"
+
+    @property
+    def is_untaught(self) -> bool:
+        """Whether nothing could be said about the message, because lessons are missing or out of reach."""
+        return self.reason not in ("", UNFAMILIAR)
 
     @property
     def log_odds(self) -> float:
@@ -166,6 +180,11 @@ class Verdict:
         return self.claims[self.about].you
 
     @property
+    def familiarity(self) -> float:
+        """The term of a message unlike anything that was taught: towards 0, and 0 for familiar mail."""
+        return self.claims[self.about].familiarity
+
+    @property
     def everyone(self) -> float:
         """The rest of the log-odds: the prior and the evidence learned from everyone."""
         return self.log_odds - self.you
@@ -198,8 +217,10 @@ class Verdict:
             (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}{own}"),
         ]
         if self.reason:
-            return [*fields, (f"{HEADER_PREFIX}Reason", _header_safe(self.reason))]
-        return [*fields, (f"{HEADER_PREFIX}Evidence", self._evidence_line())]
+            fields.append((f"{HEADER_PREFIX}Reason", _header_safe(self.reason)))
+        if not self.is_untaught:
+            fields.append((f"{HEADER_PREFIX}Evidence", self._evidence_line()))
+        return fields
 
     def _evidence_line(self) -> str:
         """Return the weightiest features that a person can read, and the sum of the others."""
@@ -219,6 +240,7 @@ class Verdict:
             "probabilities": self.probabilities,
             "log_odds": self.log_odds,
             "prior": self.prior,
+            "familiarity": self.familiarity,
             **({"user": self.user, "you": self.you, "everyone": self.everyone} if self.user else {}),
             "kinds": {kind.name: {"features": kind.n_features, "sum": kind.total} for kind in kinds},
             "evidence": [
@@ -290,7 +312,7 @@ def probability(log_odds: float) -> float:
 
 
 def remedy(reason: str) -> str:
-    """Return what to do about the reason why the filter could say nothing."""
+    """Return what to do about the reason why the filter is unsure."""
     return "priory store show says why" if reason == AWAY else "teach it with: priory learn LABEL PATH…"
 
 

@@ -167,6 +167,25 @@ cdef int64_t n_counted(const int64_t[::1] totals) noexcept nogil:
     return n
 
 
+def n_repeated(const uint32_t[:, ::1] rows, Py_ssize_t labels, const uint32_t[::1] buckets, Py_ssize_t start,
+               Py_ssize_t end):
+    """Return how many of the buckets from index `start` to before `end` were counted at least twice, all labels together."""
+    cdef Py_ssize_t i, k, repeated = 0
+    cdef uint64_t counted
+    cdef const uint32_t* row
+    if not (0 <= start <= end <= buckets.shape[0] and 2 <= labels <= rows.shape[1]):
+        raise IndexError(f"buckets {start} to {end} of {buckets.shape[0]}, {labels} labels in rows of {rows.shape[1]}")
+    for i in range(start, end):  # a few hundred of them: holding the GIL costs less than releasing it
+        if buckets[i] >= rows.shape[0]:
+            raise IndexError(f"bucket {buckets[i]} is not in a table of {rows.shape[0]} rows")
+        row = &rows[buckets[i], 0]
+        counted = <uint64_t> row[0] + row[1]
+        for k in range(2, labels):
+            counted += row[k]
+        repeated += counted >= 2
+    return repeated
+
+
 cdef class Scorer:
     """The parameters of `PresenceBayes` in compiled form: a weight and a damping for each group of features, β and η.
 

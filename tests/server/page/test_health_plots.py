@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from priory.decision import UNSURE, Costs
+from priory.filter.options import Limits
+from priory.filter.stats import Stats
 from priory.lab.measures import brier, log_loss
 from priory.lab.measures.drift import drift
 from priory.lab.predictions import Predictions
@@ -15,6 +17,7 @@ from priory.server.metrics.history import HistoryRecorder
 from priory.server.metrics.names import CHECK_TIMES, add_labels, scoreboard
 from priory.server.page.layout import label_colours
 from priory.server.page.views.activity import SPANS, messages_plot, protocols_table, times_plot, verdicts
+from priory.server.page.views.health import Storage, learned_part
 from priory.server.page.views.track_record import calibration_plot, trust_plots
 
 TWO, THREE = ("ham", "spam"), ("ham", "newsletter", "<b>spam</b>")
@@ -52,6 +55,14 @@ def test_a_dot_of_one_lesson_is_described_in_the_singular():
     drawn = calibration_plot(calibration_of(seen, 1), "calibration").draw()
     assert "20 lessons: " in drawn
     assert "1 lesson: 100.0 % predicted, 100.0 % was spam" in drawn
+
+
+@pytest.mark.parametrize(("wrong", "words"), [(0.0, ""), (0.015, ""), (0.034, "About 1 in 29 labels looks wrong.")])
+def test_labels_that_look_wrong_are_mentioned_where_they_are_many(wrong: float, words: str):
+    stats = Stats({}, {}, 0, 0, 1, {"ham": 900, "spam": 600}, {}, wrong, {}, 0)
+    shown = learned_part(track_record(TWO, 50, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
+    assert words in shown
+    assert ('href="/journal/suspects"' in shown) == bool(words)
 
 
 @pytest.mark.parametrize("span", SPANS)

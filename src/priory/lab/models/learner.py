@@ -104,7 +104,7 @@ class FilterLearner:
 def reasons(filter_: Filter, raw: bytes) -> LogOddsTerms | None:
     """Return the terms of a filter's log-odds for a message; None while it cannot judge."""
     verdict = filter_.check(raw)
-    if verdict.reason:
+    if verdict.is_untaught:
         return None
     named = [Reason(evidence.feature, evidence.term) for evidence in verdict.readable]
     rest = verdict.log_odds - verdict.prior - sum(reason.term for reason in named)

@@ -82,6 +82,13 @@ class VerdictAnswer(TypedDict):
     probabilities: Annotated[dict[str, float], Field(examples=[{"ham": 0.0023, "spam": 0.9977}])]
     log_odds: Annotated[float, Field(examples=[6.057])]
     prior: Annotated[float, Field(examples=[-0.711])]
+    familiarity: Annotated[
+        float,
+        Field(
+            description="Term of a message unlike anything that was taught, towards 0; part of the evidence.",
+            examples=[0.0],
+        ),
+    ]
     user: NotRequired[
         Annotated[str, Field(description="The user whose mail it is, if the request names one.", examples=["ann"])]
     ]
@@ -107,7 +114,13 @@ class VerdictAnswer(TypedDict):
         ),
     ]
     digest: Annotated[str, Field(description="Identifies the message, for example to forget it.", examples=[DIGEST])]
-    reason: Annotated[str, Field(description="Why the filter cannot judge the message, or empty.", examples=[""])]
+    reason: Annotated[
+        str,
+        Field(
+            description="Why the filter is unsure, if it cannot judge or the message is unlike all lessons.",
+            examples=[""],
+        ),
+    ]
 
 
 @closed

@@ -55,8 +55,11 @@ def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:
 
 
 def symbols(verdict: Verdict) -> str:
-    """Return the names of the rules that matched: the label, and whether lessons are missing."""
-    return f"PRIORY_{verdict.label.upper()}" + (",PRIORY_UNTAUGHT" if verdict.reason else "")
+    """Return the names of the rules that matched: the label, and why the filter is unsure if there is a reason."""
+    rules = [f"PRIORY_{verdict.label.upper()}"]
+    if verdict.reason:
+        rules.append("PRIORY_UNTAUGHT" if verdict.is_untaught else "PRIORY_UNFAMILIAR")
+    return ",".join(rules)
 
 
 def report(verdict: Verdict, rating: Rating) -> str:
@@ -66,7 +69,9 @@ def report(verdict: Verdict, rating: Rating) -> str:
         f"{rating.points:.1f} points, {rating.threshold:.1f} are spam",
     ]
     if verdict.reason:
-        return "\n".join([*lines, printable(verdict.reason), ""])
+        lines.append(printable(verdict.reason))
+    if verdict.is_untaught:
+        return "\n".join([*lines, ""])
     if verdict.of_each:
         lines.append(f"Probabilities: {verdict.of_each}")
     evidence = verdict.evidence

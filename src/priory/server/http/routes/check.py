@@ -38,10 +38,17 @@ _MOST_SUBJECT_LENGTH: Final = 200
 
 @closed
 class CalibrationAnswer(TypedDict):
-    """The calibration of scores: log-odds = `slope` · score + `intercept`."""
+    """The calibration of scores: log-odds = `slope` · score + `intercept`, and the estimated rates of wrong labels."""
 
     slope: float
     intercept: float
+    false_positives: Annotated[
+        float, Field(description="The share of other messages that are taught as the label; 0.0098 means 1 % or less.")
+    ]
+    false_negatives: Annotated[
+        float,
+        Field(description="The share of the label's messages that are taught as another; 0.0098 means 1 % or less."),
+    ]
 
 
 @closed
@@ -55,6 +62,9 @@ class StatsAnswer(TypedDict):
     buckets: int
     scored: Annotated[dict[str, int], Field(description="Lessons that were scored before they were learned.")]
     calibration: dict[str, CalibrationAnswer]
+    wrong_labels: Annotated[
+        float, Field(description="The share of scored lessons whose labels look wrong; 0 if it is not above 1 %.")
+    ]
     thresholds: Annotated[dict[str, float], Field(description="The probability from which each verdict is given.")]
     journal_bytes: int
 

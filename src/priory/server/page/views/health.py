@@ -85,8 +85,19 @@ def learned_part(record: "TrackRecord", storage: Storage) -> Html:
 
         words = f"Based on {number(record.n)} lessons, each predicted before it was learned."
         plots = element("div", *_draw(*trust_plots(record)), class_="plots")
-        parts += [element("p", words, class_="quiet"), plots]
+        parts += [element("p", words, class_="quiet"), *_doubt(storage.stats), plots]
     return together(_live("trust", *parts), _live("kept", *_storage(storage)))
+
+
+def _doubt(stats: Stats) -> list[Html]:
+    """Say how many labels look wrong, if it is notable."""
+    if not stats.doubt:
+        return []
+    words = (
+        f"{stats.doubt.capitalize()}. The filter takes that into account: its probabilities are those of the truth, so "
+        "the plots show more mistakes than it makes. Correcting the labels makes it better: "
+    )
+    return [element("p", words, element("a", "labels that look wrong", href="/journal/suspects"), ".", class_="notice")]
 
 
 def trouble_part(name: str, detail: str) -> Html:
