@@ -231,3 +231,12 @@ def test_the_same_outcomes_give_the_same_fit_bit_for_bit() -> None:
     before = calibrate(outcomes, 0.0)
     calibrate(outcomes + wrongly_labelled(0.0, 0.3, 500, 3), 0.0)
     assert calibrate(outcomes.copy(), 0.0) == before
+
+
+def test_where_labels_are_wrong_only_log_odds_above_0_are_less_certain() -> None:
+    line = Calibration(2.0, -1.0, false_positives=0.1, false_negatives=0.05)
+    caution = (1 - 0.15) / (1 - 2 * FEWEST_WRONG)
+    assert [line.log_odds(score) for score in (-1.0, 0.5, 2.0)] == pytest.approx([-3.0, 0.0, 3 * caution])
+    assert line.cautious()[:2] == pytest.approx((2 * caution, -caution))
+    assert Calibration(2.0, -1.0).caution == 1
+    assert Calibration(2.0, -1.0).log_odds(2.0) == 3

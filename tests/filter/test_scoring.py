@@ -17,6 +17,7 @@ from priory.demo import Drawn, draw
 from priory.features import Spec
 from priory.filter.filter import Filter
 from priory.filter.options import Options
+from priory.filter.predictions import lesson_predictions
 from priory.filter.scoring import CERTAIN, certainty, plain_scores
 from priory.filter.verdict import Verdict, probability
 
@@ -151,3 +152,26 @@ def test_the_stored_prediction_gives_the_probability_of_a_check(labels: tuple[st
             read = [certainty(predicted, i, len(labels), lines) for i in range(len(labels))]
             assert read == pytest.approx(list(filter_.check(drawn.raw).probabilities.values()), rel=1e-5)
         assert certainty(predicted + predicted, 0, len(labels), lines) is None
+
+
+def test_where_labels_look_wrong_spam_is_less_certain_and_every_form_of_the_probability_agrees(tmp_path: Path) -> None:
+    other = {"ham": "spam", "spam": "ham"}
+    mail = [replace(d, label=other[d.label]) if i % 10 == 0 else d for i, d in enumerate(draw(1200, seed=5))]
+    with taught(tmp_path, mail) as filter_:
+        [line] = filter_._calibration.newest()
+        assert line.caution < 0.98
+        signs = set()
+        for drawn in draw(40, seed=6):
+            [plain] = plain_scores(filter_.prepare(drawn.raw).features, filter_.counts, filter_.options.model)
+            verdict, log_odds = filter_.check(drawn.raw), line.slope * plain + line.intercept
+            signs.add(log_odds > 0)
+            assert verdict.log_odds == pytest.approx(log_odds * line.caution if log_odds > 0 else log_odds)
+            assert verdict.prior + sum(e.term for e in verdict.evidence) == pytest.approx(verdict.log_odds)
+        assert signs == {False, True}
+        one_by_one = [
+            certainty(lesson.held_out, filter_.options.labels.index(lesson.label), 2, [line])
+            for lesson in filter_.journal.lessons()
+            if lesson.held_out and math.isfinite(unpack_predictions(lesson.held_out)[0][0])
+        ]
+        together = lesson_predictions(filter_.journal, filter_.options.labels, [line]).certainties
+        assert sorted(together) == pytest.approx(sorted(one_by_one))

@@ -16,6 +16,10 @@ $$ q = e_1 + (1 - e_0 - e_1)\, p $$
 The line and both rates are fitted together (Copas 1988). Mistakes that become rare as the filter becomes sure are its
 own; those that remain where it is surest are wrong labels. What the filter says is $p$, the probability of the truth.
 
+Labels show only $1 - e_0 - e_1$ of any difference in $p$. Few messages that look like spam and are not cannot be told
+from wrong labels then, and the line is too steep for them. So log-odds above 0 are multiplied by this factor, relative
+to its value for the least rates: the filter is less sure that mail is spam where it can trust labels less.
+
 A rate is at least `FEWEST_WRONG`, so that a few wrong labels far out do not tilt the line: on real mail, that took
 1-ROCA from 0.0156 % to 0.0142 % (docs/decisions/model.md). It is higher only where the outcomes show it: its prior is
 worth 101 labels, one of them wrong (docs/decisions/wrong-labels.md).
@@ -49,9 +53,29 @@ class Calibration(NamedTuple):
     false_positives: float = FEWEST_WRONG  #: the share of messages of other labels that are taught as the label
     false_negatives: float = FEWEST_WRONG  #: the share of messages of the label that are taught as another
 
+    @property
+    def caution(self) -> float:
+        """The factor for log-odds above 0: 1 if no wrong labels were noticed.
+
+        >>> round(Calibration(2.0, 0.0, false_positives=0.1, false_negatives=0.1).caution, 3)
+        0.816
+        """
+        unnoticed = 2 * FEWEST_WRONG
+        return 1 - (self.false_positives + self.false_negatives - unnoticed) / (1 - unnoticed)
+
     def log_odds(self, score: float) -> float:
-        """Return the log-odds of a score."""
-        return self.slope * score + self.intercept
+        """Return the log-odds of a score.
+
+        >>> line = Calibration(2.0, 1.0, false_positives=0.1, false_negatives=0.1)
+        >>> [round(line.log_odds(score), 3) for score in (-3.0, -0.5, 3.0)]
+        [-5.0, 0.0, 5.712]
+        """
+        log_odds = self.slope * score + self.intercept
+        return log_odds * self.caution if log_odds > 0 else log_odds
+
+    def cautious(self) -> "Calibration":
+        """Return the line for scores whose log-odds are above 0."""
+        return self._replace(slope=self.slope * self.caution, intercept=self.intercept * self.caution)
 
     def n_wrong(self, n_rest: int, n_own: int) -> float:
         """Return the expected number of wrong labels among those taught as another label, and as the label.

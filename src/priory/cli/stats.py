@@ -59,7 +59,8 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
     for label, line in stats.calibration.items():
         sign = "-" if line.intercept < 0 else "+"
         sums = f"{line.slope:.3f} × score {sign} {abs(line.intercept):.3f}"
-        table.add_row("calibration", f"log-odds of {label} = {sums}")
+        caution = "" if line.caution == 1 else f", above 0 times {line.caution:.3f}"
+        table.add_row("calibration", f"log-odds of {label} = {sums}{caution}")
     if stats.doubt:
         table.add_row("labels", f"{stats.doubt}; to see them: priory lab errors")
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")

@@ -54,6 +54,7 @@ def lesson_predictions(journal: Journal, labels: Sequence[str], lines: Sequence[
 def _log_probabilities(scores: NDArray[np.float64], lines: Sequence[Calibration]) -> NDArray[np.float64]:
     """Return [lesson, label] for the scores [lesson, contrast]."""
     log_odds = scores * [line.slope for line in lines] + [line.intercept for line in lines]
+    log_odds *= np.where(log_odds > 0, [line.caution for line in lines], 1.0)
     if len(lines) == 1:
         return np.asarray(-np.logaddexp(0, np.hstack([log_odds, -log_odds])))
     claimed = np.maximum(1 / (1 + np.exp(-np.clip(log_odds, -700, 700))), _LEAST)

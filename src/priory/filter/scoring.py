@@ -181,13 +181,24 @@ def scores(
     own = []
     trusted = trust(features, counts)
     for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
-        terms = _terms(features, counts, model, label, line.slope)
+        prior, terms = _prior_and_terms(features, counts, model, label, line)
         you = _add_personal(terms, features, counts, label, user)
-        score = Score.of(line.intercept, terms, you)
+        score = Score.of(prior, terms, you)
         own.append(score if trusted is FAMILIAR else score.with_trust(trusted))
     if counts.n_labels == 2:
         return [own[0].of_the_other(), own[0]]
     return _scaled_to_one(own)
+
+
+def _prior_and_terms(
+    features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration
+) -> "tuple[float, array[float]]":
+    """Return the prior and the term of each feature, by the part of the line that holds for their sum."""
+    terms = _terms(features, counts, model, label, line.slope)
+    if line.caution == 1 or line.intercept + total(terms) <= 0:
+        return line.intercept, terms
+    cautious = line.cautious()
+    return cautious.intercept, _terms(features, counts, model, label, cautious.slope)
 
 
 def _terms(features: Features, counts: Counts, model: PresenceBayes, label: int, slope: float) -> "array[float]":

@@ -200,9 +200,14 @@ def test_the_filter_is_as_accurate_on_real_mail_as_documented(index, corpora: Pa
 
 @pytest.mark.corpora
 def test_wrong_labels_do_not_ruin_the_filter(corpora: Path):
-    """One label in ten is wrong; what is judged is the truth."""
+    """One label in ten is wrong; what is judged is the truth.
+
+    Right labels lose 0.096 % of ham, and wrong ones should lose no more. 0.05 % was kept by a filter that called 24 %
+    *unsure* (docs/decisions/wrong-labels.md).
+    """
     mail = examples(read_index(corpora / "spamassassin/index"), OPTIONS.spec, jobs=2)
     [run] = replay(mail, FILTER, OPTIONS.labels, Feedback(flipped=0.1))
     figures = summary(run.predictions, Costs()).figures
     assert figures["1-ROCA%"].estimate <= 0.5
-    assert figures["ham lost %"].estimate <= 0.05
+    assert figures["ham lost %"].estimate <= 0.1
+    assert figures["unsure %"].estimate <= 11
