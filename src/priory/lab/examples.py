@@ -8,9 +8,8 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar
@@ -26,7 +25,7 @@ from priory.filter.prepare import MOST_BYTES_TOGETHER, Prepared, in_groups, prep
 from priory.journal import Journal
 from priory.lab.error import LabError
 from priory.lab.splits.groups import HEADERS
-from priory.message import Message, parse
+from priory.message import Message, parse, receipt_time
 from priory.processes.workers import Workers
 
 Batch = TypeVar("Batch")
@@ -105,20 +104,12 @@ def _read(raw: bytes, spec: Spec) -> _Read:
     message = parse(raw)
     read = prepare_parsed(message, spec)
     bare = Features(read.features.buckets, read.features.offsets)
-    return read._replace(features=bare), _thread(message), _time(message), _recipient(message)
+    return read._replace(features=bare), _thread(message), receipt_time(message), _recipient(message)
 
 
 def _thread(message: Message) -> tuple[str, str, str]:
     first, second, third = (message.header(name)[:MOST_HEADER] for name in HEADERS)
     return first, second, third
-
-
-def _time(message: Message) -> float:
-    """Return the time at which the last server received the message, which is forged less often than its date."""
-    for stamp in (message.header("Received").rpartition(";")[2], message.header("Date")):
-        with suppress(ValueError, TypeError, OverflowError, IndexError):
-            return parsedate_to_datetime(stamp[:100].strip()).timestamp()
-    return math.nan
 
 
 def _recipient(message: Message) -> str:
