@@ -162,6 +162,11 @@ class Verdict:
         return {label: claim.probability for label, claim in self.claims.items()}
 
     @property
+    def expected_cost(self) -> float:
+        """The expected cost of the verdict: high if it may be wrong, highest if it is *unsure*."""
+        return self.expected_costs[self.label]
+
+    @property
     def of_each(self) -> str:
         """The probability of each label in words, the likeliest first; empty with two labels, where one suffices."""
         if len(self.claims) == 2:

@@ -90,7 +90,7 @@ class FilterLearner:
         """Return the verdict of the filter."""
         verdict = self.filter.check(example.message)
         logs = from_log_odds([claim.log_odds for claim in verdict.claims.values()])
-        return Prediction(logs, verdict.label, verdict.expected_costs[verdict.label])
+        return Prediction(logs, verdict.label, verdict.expected_cost)
 
     def learn(self, example: Example, label: str) -> None:
         """Learn one message."""

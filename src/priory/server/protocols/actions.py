@@ -15,7 +15,7 @@ def cheapest_action(policy: Policy, verdict: Verdict) -> Action:
     if not is_unwanted(verdict):
         return Action.MARK
     probabilities = {label: claim.probability for label, claim in verdict.claims.items()}
-    return _cheapest(policy, probabilities, verdict.expected_costs[verdict.label])
+    return _cheapest(policy, probabilities, verdict.expected_cost)
 
 
 def action_thresholds(policy: Policy, costs: Costs, unwanted: Sequence[str] = ()) -> dict[str, float] | None:
