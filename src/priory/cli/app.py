@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "explain": ("explain", "explain"),
     "filter": ("filter", "filter_message"),
     "scan": ("scan", "scan"),
+    "ask": ("ask", "ask"),
     "report": ("report", "report"),
     "serve": ("serve", "serve"),
     "open": ("open", "open_page"),
