@@ -122,6 +122,53 @@ def test_mail_is_learned_as_the_label_that_a_folder_has_the_name_of(tmp_path: Pa
         assert "Error" not in store.log
 
 
+_UNSURE = """
+plugin {{
+  imapsieve_mailbox3_name = *
+  imapsieve_mailbox3_from = Unsure
+  imapsieve_mailbox3_causes = COPY
+  imapsieve_mailbox3_before = file:{recipes}/learn-ham.sieve
+}}
+"""
+
+
+def test_unsure_mail_goes_to_a_folder_and_is_learned_by_sorting_it(home: Path, tmp_path: Path):
+    spamd, recipes = tmp_path / "spamd.sock", tmp_path / "dovecot" / "recipes"
+    guide = (RECIPES.parent / "docs" / "dovecot.md").read_text()
+    settings = _UNSURE.format(recipes="/etc/dovecot/priory").strip().splitlines()
+    assert set(settings) <= set(guide.splitlines())
+    assert f"\n{(RECIPES / 'dovecot' / 'file-unsure.sieve').read_text()}```\n" in guide
+    with (
+        serving(home, f'[spamd]\nlisten = "{spamd}"\n'),
+        dovecot(tmp_path / "dovecot", spamd, more=_UNSURE.format(recipes=recipes)) as store,
+    ):
+        spamd.chmod(0o666)
+        (recipes / "file-spam.sieve").write_text((recipes / "file-unsure.sieve").read_text())
+        for number, label in enumerate(["unsure"] * 4 + ["spam", "ham"]):
+            flag = "YES" if label == "spam" else "NO"
+            marks = f"X-Priory-Verdict: {label}; spam=0.7000\r\nX-Spam-Flag: {flag}\r\n"
+            store.deliver(marks.encode() + message(number), "bob")
+        with store.mailboxes("bob") as folders:
+            assert folders.subjects("Unsure") == [f"{SUBJECT} {number}" for number in range(4)]
+            assert folders.subjects("Junk") == [f"{SUBJECT} 4"]
+            assert folders.subjects("INBOX") == [f"{SUBJECT} 5"]
+            assert learned(home) == []
+            folders.connection.create("Archive")
+            folders.move(f"{SUBJECT} 0", "Unsure", "Junk")
+            assert learned(home) == [("spam", "bob")]
+            folders.move(f"{SUBJECT} 1", "Unsure", "INBOX")
+            assert learned(home) == [("spam", "bob"), ("ham", "bob")]
+            folders.move(f"{SUBJECT} 2", "Unsure", "Trash")  # thrown away: that says nothing
+            assert learned(home) == [("spam", "bob"), ("ham", "bob")]
+            folders.move(f"{SUBJECT} 3", "Unsure", "Archive")
+            assert learned(home) == [("spam", "bob"), ("ham", "bob"), ("ham", "bob")]
+            folders.move(f"{SUBJECT} 0", "Junk", "Unsure")  # no longer certain: the lesson stays
+            assert learned(home) == [("spam", "bob"), ("ham", "bob"), ("ham", "bob")]
+            folders.move(f"{SUBJECT} 5", "INBOX", "Unsure")
+            assert len(learned(home)) == 3
+        assert "Error" not in store.log
+
+
 def test_what_is_delivered_goes_to_the_folder_of_its_label(tmp_path: Path):
     places = {"Newsletter": "newsletter", "Phishing": "phishing", "Junk": "spam", "INBOX": "ham"}
     recipes = tmp_path / "dovecot" / "recipes"
