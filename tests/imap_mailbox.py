@@ -45,11 +45,12 @@ class Mailbox:
         finally:
             watcher.close()
 
-    def look_and_be_killed_after_moving(self) -> None:
+    def look_and_be_killed_after_moving(self, **settings: object) -> None:
         """Look once, and end before the moved messages are seen in Junk."""
-        with Session(self.account(), PASSWORD) as session:
-            store = SightingStore(self.home, self.account().name)
-            FolderPasses(self.account(), self.home, load(self.home / "priory.toml"), store, session).run()
+        account = self.account(**settings)
+        with Session(account, PASSWORD) as session:
+            store = SightingStore(self.home, account.name)
+            FolderPasses(account, self.home, load(self.home / "priory.toml"), store, session).run()
             store.close()
 
     def account(self, **settings: object) -> Account:

@@ -31,6 +31,7 @@ def test_a_mailbox_is_read(tmp_path: Path):
         ca_file = "/etc/ca.pem"
         inbox = "Inbox"
         junk = "Rubbish"
+        unsure = "Unsure"
         watch = ["Family", "Work"]
         folders = { ham = "Mine" }
         move = true
@@ -38,7 +39,7 @@ def test_a_mailbox_is_read(tmp_path: Path):
         max_bytes = 2_000
     """
     password, ca = Path.home() / "password", Path("/etc/ca.pem")
-    folders = ("Inbox", "Rubbish", ("Family", "Work"), {"ham": "Mine"})
+    folders = ("Inbox", "Rubbish", "Unsure", ("Family", "Work"), {"ham": "Mine"})
     assert parse_mailbox(every) == Account(
         "localhost", "ann@mail.example", "", password, 1143, "none", ca, *folders, True, 30, 2000
     )
@@ -69,10 +70,10 @@ def test_a_mailbox_is_read(tmp_path: Path):
         (f"{LEAST}move = 'yes'", "[imap] move must be true or false, not 'yes'"),
         (f"{LEAST}watch = 'Family'", "[imap] watch must be a list of folders, such as [\"Family\"], not 'Family'"),
         (f"{LEAST}junk = ''", "[imap] junk must be a text on one line"),
-        (f"{LEAST}junk = 'INBOX'", "[imap] inbox, junk, watch and folders must name different folders"),
+        (f"{LEAST}junk = 'INBOX'", "[imap] inbox, junk, unsure, watch and folders must name different folders"),
         (
             f"{LEAST}junk = 'a'\nwatch = ['a']",
-            "[imap] inbox, junk, watch and folders must name different folders",
+            "[imap] inbox, junk, unsure, watch and folders must name different folders",
         ),
         (
             f"{LEAST}folders = ['News']",
@@ -80,6 +81,7 @@ def test_a_mailbox_is_read(tmp_path: Path):
         ),
         (f"{LEAST}folders = {{ news = 'News' }}", "[imap] folders must be by labels; 'news' is none of ham, spam"),
         (f"{LEAST}folders = {{ spam = 'Spam' }}", "[imap] folders must be of other labels; the folder of spam is junk"),
+        (f"{LEAST}unsure = 'a'\nwatch = ['a']", "must name different folders"),
         (f"{LEAST}folders = {{ ham = 'INBOX' }}", "must name different folders"),
         ("imap = 1", "imap must be a section, [imap], not 1"),
     ],
@@ -112,7 +114,14 @@ def test_a_mailbox_is_shown_without_its_password(tmp_path: Path):
     shown, for_programs = (priory("config", *option, home=tmp_path).stdout.decode() for option in ((), ("--json",)))
     assert "  imap        ann at mail.example:993, tls implicit; watches INBOX, the server's Junk folder; " in shown
     assert json.loads(for_programs)["in_force"]["imap"]["port"] == 993
+    assert json.loads(for_programs)["in_force"]["imap"]["unsure"] == ""
     assert "hush" not in shown + for_programs
+
+
+def test_a_folder_for_unsure_mail_is_shown_with_the_others(tmp_path: Path):
+    (tmp_path / "priory.toml").write_text(f'{LEAST}junk = "Junk"\nunsure = "Unsure"\nmove = true\n')
+    shown = priory("config", home=tmp_path).stdout.decode()
+    assert "watches INBOX, Junk, Unsure for unsure mail; moves new mail to these folders\n" in shown
 
 
 def test_unencrypted_passwords_need_an_explicit_setting():
@@ -123,7 +132,13 @@ def test_every_setting_of_a_mailbox_is_documented_with_its_default():
     documented = (Path(__file__).parents[2] / "docs" / "imap.md").read_text()
     usual = Account("", "")
     defaults = {key: str(getattr(usual, key)).lower() for key in ("tls", "move", "poll", "max_bytes")}
-    defaults |= {"inbox": "INBOX", "port": "993, or 143", "watch": "none", "ca_file": "those of this machine"}
+    defaults |= {
+        "inbox": "INBOX",
+        "port": "993, or 143",
+        "unsure": "none",
+        "watch": "none",
+        "ca_file": "those of this machine",
+    }
     for key, default in defaults.items():
         assert f"| `{key}` | {default} |" in documented
     for key in ("host", "user", "password_command", "password_file", "junk"):

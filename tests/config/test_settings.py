@@ -222,6 +222,7 @@ def test_the_documented_configuration_is_valid_and_complete():
         "password_command": "",
         "port": 0,
         "junk": "",
+        "unsure": "",
         "watch": (),
         "move": False,
         "folders": {},

@@ -10,6 +10,7 @@ import pytest
 
 import requirements
 from imap_mailbox import Mailbox
+from priory.decision import UNSURE
 from priory.demo import draw
 from priory.filter.filter import Filter
 from real_dovecot import Dovecot, dovecot
@@ -60,11 +61,13 @@ def plain_server(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def said(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """For each label a message that the filter is sure of and has not learned."""
+    """For each label a message that the filter is sure of and has not learned, and one of which it is unsure."""
     home = shutil.copytree(lessons, tmp_path_factory.mktemp("asked") / "home")
     with Filter.open(home) as filter_:
-        asked = [(filter_.check(drawn.raw).probability, drawn.raw) for drawn in list(draw(240, seed=4))[200:]]
-    return {"ham": min(asked)[1], "spam": max(asked)[1]}
+        asked = [(filter_.check(drawn.raw), drawn.raw) for drawn in list(draw(240, seed=4))[200:]]
+    ranked = sorted((verdict.probability, verdict.label, raw) for verdict, raw in asked)
+    unsure = [raw for _, label, raw in ranked if label == UNSURE]
+    return {"ham": ranked[0][-1], "spam": ranked[-1][-1], "unsure": unsure[len(unsure) // 2]}
 
 
 @pytest.fixture
@@ -75,6 +78,11 @@ def spam(said: dict[str, bytes]) -> bytes:
 @pytest.fixture
 def ham(said: dict[str, bytes]) -> bytes:
     return said["ham"]
+
+
+@pytest.fixture
+def unsure(said: dict[str, bytes]) -> bytes:
+    return said["unsure"]
 
 
 @pytest.fixture

@@ -41,8 +41,16 @@ def test_a_folder_that_only_holds_others_cannot_be_watched():
         )
 
 
+def test_an_unsure_folder_has_to_be_there():
+    account = Account("mail.example", "ann", unsure="Unsure")
+    assert find_folders(account, listed("INBOX", "Junk", "Unsure")).unsure == "Unsure"
+    with pytest.raises(MailboxError, match=r"has no folder 'Unsure'\. The folders are INBOX, Junk"):
+        find_folders(account, listed("INBOX", "Junk"))
+
+
 def test_junk_is_not_watched_twice_and_trash_not_at_all():
-    with pytest.raises(MailboxError, match="must name different folders; 'Junk' is Junk"):
-        find_folders(Account("mail.example", "ann", watch=("Junk",)), listed("INBOX", "Junk"))
+    for settings in ({"watch": ("Junk",)}, {"unsure": "Junk"}):
+        with pytest.raises(MailboxError, match="must name different folders; 'Junk' is Junk"):
+            find_folders(Account("mail.example", "ann", **settings), listed("INBOX", "Junk"))
     with pytest.raises(MailboxError, match="'Bin' is the trash"):
         find_folders(Account("mail.example", "ann", watch=("Bin",)), listed("INBOX", "Junk", "Bin", Bin=b"\\Trash"))

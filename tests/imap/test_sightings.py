@@ -9,6 +9,7 @@ from priory.imap.sightings import (
     INBOX,
     JUNK,
     OTHER,
+    UNSURE,
     Arrival,
     Change,
     Due,
@@ -32,8 +33,9 @@ from priory.imap.sightings import (
 )
 
 NEWS = role_of("newsletter")
-ROLES = {"INBOX": INBOX, "Family": OTHER, "News": NEWS, "Junk": JUNK}
-FILING = {"News": NEWS, "Junk": JUNK}
+FILING = {"News": NEWS, "Junk": JUNK, "Unsure": UNSURE}
+ROLES = {"INBOX": INBOX, "Family": OTHER, **FILING}
+FOLDER_OF = {role: folder for folder, role in FILING.items()}
 FOLDERS = [*ROLES, "Trash"]
 
 
@@ -124,7 +126,7 @@ class Priory:
         self.step()
         role = entry.due.role
         if not state.is_in(entry.digest, role):
-            self.server.put("Junk" if role == JUNK else "News", entry.digest)
+            self.server.put(FOLDER_OF[role], entry.digest)
         if not self.has_move:
             self.step()
         self.server.folders[entry.folder].pop(entry.uid)
@@ -140,7 +142,7 @@ class Person:
         self.server = server
         self.numbers = count()
         self.said: dict[bytes, str] = {}
-        self.out_of_junk: set[bytes] = set()
+        self.taken_out: set[bytes] = set()
 
     def every(self) -> list[bytes]:
         return [number.to_bytes(32, "big") for number in range(next(self.numbers))]
@@ -162,10 +164,10 @@ class Person:
         else:
             self.server.folders[source].pop(uid)
         if source in FILING:
-            self.out_of_junk.add(digest)
-        if target in FILING:
+            self.taken_out.add(digest)
+        if target in {"News", "Junk"}:
             self.said[digest] = str(Due(MailTask.TEACH, FILING[target]))
-        elif target in ROLES and digest in self.out_of_junk:  # also if it was in Trash meanwhile
+        elif target in {"INBOX", "Family"} and digest in self.taken_out:  # also if it was in Trash meanwhile
             self.said[digest] = "ham"
 
 
@@ -175,6 +177,7 @@ deed = st.one_of(
     st.just("deliver"),
     st.just("deliver to Junk"),
     st.just("deliver to News"),
+    st.just("deliver to Unsure"),
     st.just("look"),
     killed,
     move,
@@ -190,7 +193,7 @@ def lived(deeds: list, *, has_move: bool) -> tuple[Server, Priory, Person]:
         match each:
             case "deliver":
                 person.deliver()
-            case "deliver to Junk" | "deliver to News":
+            case "deliver to Junk" | "deliver to News" | "deliver to Unsure":
                 belongs[person.deliver()] = each.removeprefix("deliver to ")
             case "look":
                 priory.go()
@@ -225,7 +228,7 @@ def test_whatever_happens_no_message_is_lost_and_nothing_stays_undone(deeds):
     assert not MailboxState(priory.disk).due()
 
 
-alone = st.sampled_from(["deliver", "deliver to Junk", "deliver to News", "look"])
+alone = st.sampled_from(["deliver", "deliver to Junk", "deliver to News", "deliver to Unsure", "look"])
 
 
 @settings(max_examples=300, deadline=None)
@@ -270,6 +273,46 @@ def test_what_a_person_moves_from_one_label_to_another_is_of_the_other():
     state = seen(MailboxState(), look("News"), look("Junk", 1), look("INBOX"), News={}, Junk={1: b"a"}, INBOX={})
     seen(state, look("News", 1), look("Junk"), look("INBOX"), News={1: b"a"}, Junk={}, INBOX={})
     assert state.due() == [Sighting("News", 1, b"a", Origin.PERSON, Due(MailTask.TEACH, NEWS))]
+
+
+def test_unsure_mail_is_what_a_person_calls_it_by_taking_it_out():
+    state = seen(MailboxState(), look("Unsure", 1, 2, 3), Unsure={1: b"a", 2: b"b", 3: b"c"})
+    seen(state, look("Junk"), look("INBOX"), Junk={}, INBOX={})
+    state.apply(lessons_from_existing(state))  # to be in Unsure says nothing
+    seen(state, look("Unsure", 4), look("Junk"), look("INBOX"), Unsure={4: b"d"}, Junk={}, INBOX={})
+    assert state.due() == []  # nor to have gone from there, nor to be put there
+    seen(state, look("Unsure"), look("Junk", 1), look("INBOX", 1), Unsure={}, Junk={1: b"a"}, INBOX={1: b"b"})
+    assert [(entry.digest, str(entry.due)) for entry in state.due()] == [(b"a", "spam"), (b"b", "ham")]
+
+
+def test_what_a_person_moves_from_junk_to_unsure_stays_what_it_was_until_it_is_taken_out():
+    state = seen(MailboxState(), look("Unsure"), look("Junk"), look("INBOX"), Unsure={}, Junk={}, INBOX={})
+    seen(state, look("Junk", 1), Junk={1: b"a"})
+    state.apply(on_done(state.due()[0]))
+    seen(state, look("Unsure", 1), look("Junk"), look("INBOX"), Unsure={1: b"a"}, Junk={}, INBOX={})
+    assert state.due() == []
+    seen(state, look("Unsure"), look("Junk"), look("INBOX", 1), Unsure={}, Junk={}, INBOX={1: b"a"})
+    assert [str(entry.due) for entry in state.due()] == ["ham"]
+
+
+def test_a_person_may_move_unsure_mail_to_junk_before_priory_has_seen_it_in_unsure():
+    state = seen(MailboxState(), look("Unsure"), look("Junk"), look("INBOX"), Unsure={}, Junk={}, INBOX={})
+    state.apply([Sighting("INBOX", 1, b"a", Origin.UNKNOWN, Due(MailTask.MOVE, UNSURE))])
+    state.apply(on_done(state.due()[0]))
+    seen(state, look("Unsure"), look("Junk", 1), look("INBOX"), Unsure={}, Junk={1: b"a"}, INBOX={})
+    assert state.due() == [Sighting("Junk", 1, b"a", Origin.PERSON, Due(MailTask.TEACH, JUNK))]
+    state.apply(on_done(state.due()[0]))
+    seen(state, look("Junk"), look("INBOX", 2), Junk={}, INBOX={2: b"a"})
+    assert [str(entry.due) for entry in state.due()] == ["ham"]
+
+
+def test_an_unsure_folder_that_is_numbered_anew_or_no_longer_watched_is_still_where_mail_came_from():
+    state = seen(MailboxState(), look("Unsure", 1, 2), look("INBOX"), Unsure={1: b"a", 2: b"b"}, INBOX={})
+    seen(state, look("Unsure", 1, uidvalidity=2), look("INBOX", 1), Unsure={1: b"b"}, INBOX={1: b"a"})
+    assert [(entry.digest, str(entry.due)) for entry in state.due()] == [(b"a", "ham")]
+    state.apply(on_watching(state, ["INBOX", "Junk"]))
+    seen(state, look("INBOX", 1, 2), INBOX={2: b"b"})
+    assert [(entry.digest, str(entry.due)) for entry in state.due()] == [(b"a", "ham"), (b"b", "ham")]
 
 
 def test_a_first_look_that_was_cut_off_goes_on_as_one():

@@ -138,7 +138,8 @@ def _when(action: str, thresholds: dict[str, float] | None) -> str:
 def _mailbox_in_words(mailbox: dict[str, Any]) -> str:
     of_labels = [f"{folder} for {label}" for label, folder in mailbox["folders"].items()]
     junk = mailbox["junk"] or "the server's Junk folder"
-    folders = ", ".join([mailbox["inbox"], junk, *of_labels, *mailbox["watch"]])
-    moves = "moves new mail to these folders" if of_labels else "moves new spam"
+    unsure = [f"{mailbox['unsure']} for unsure mail"] if mailbox["unsure"] else []
+    folders = ", ".join([mailbox["inbox"], junk, *of_labels, *unsure, *mailbox["watch"]])
+    moves = "moves new mail to these folders" if of_labels or unsure else "moves new spam"
     moves = moves if mailbox["move"] else "moves nothing"
     return f"{mailbox['user']} at {mailbox['host']}:{mailbox['port']}, tls {mailbox['tls']}; watches {folders}; {moves}"

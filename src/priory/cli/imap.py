@@ -32,8 +32,8 @@ def imap(
     """Learn from the messages you move in an IMAP mailbox, and move new spam to Junk if configured.
 
     Messages that you move to Junk are learned as spam, messages that you move from Junk to the inbox as ham. Deleted
-    messages teach nothing. Other labels can have folders, too. `[imap]` in `priory.toml` names the mailbox. Runs in
-    the foreground and logs to standard error. SIGTERM and Ctrl-C end it.
+    messages teach nothing. Unsure mail and other labels can have folders, too. `[imap]` in `priory.toml` names the
+    mailbox. Runs in the foreground and logs to standard error. SIGTERM and Ctrl-C end it.
 
     **Examples**
 

@@ -341,9 +341,10 @@ def mailbox_in(tables: Mapping[str, Any]) -> "Account | None":
             "imap",
             "tls",
         )
-    folders = [account.inbox, *filter(None, [account.junk]), *account.watch, *account.folders.values()]
+    named = filter(None, [account.junk, account.unsure])
+    folders = [account.inbox, *named, *account.watch, *account.folders.values()]
     if len(set(folders)) < len(folders):
-        raise ConfigError("[imap] inbox, junk, watch and folders must name different folders", "imap")
+        raise ConfigError("[imap] inbox, junk, unsure, watch and folders must name different folders", "imap")
     _refuse_folder_labels(account, tables)
     return account
 

@@ -142,9 +142,10 @@ SETTINGS: Final = (
     Setting("imap", "ca_file", PATH, "certificates to trust", unset="those of the system"),
     Setting("imap", "inbox", TEXT, "the folder where mail arrives", '"INBOX"'),
     Setting("imap", "junk", TEXT, "the folder for spam", unset="as the server marks it"),
+    Setting("imap", "unsure", TEXT, "the folder for unsure mail, from which people teach"),
     Setting("imap", "watch", FOLDER_LIST, "other folders; mail moved there from Junk is ham"),
     Setting("imap", "folders", FOLDER_TABLE, "folders of labels other than spam"),
-    Setting("imap", "move", SWITCH, "move new spam to Junk, and new mail of other labels to their folders", "false"),
+    Setting("imap", "move", SWITCH, "move new spam, unsure mail and mail of other labels to their folders", "false"),
     # Servers may disconnect a client that is idle for 30 minutes.
     Setting("imap", "poll", whole_number(1, 1_740), "seconds between two visits of the folders", "60"),
     Setting("imap", "max_bytes", whole_number(1_024, 1 << 30), "bytes to fetch of a message", "10485760"),

@@ -24,6 +24,7 @@ class Account:
     ca_file: Path | None = None
     inbox: str = "INBOX"
     junk: str = ""  #: empty: found by the server's mark, or by its name
+    unsure: str = ""  #: the folder for unsure mail; empty: there is none
     watch: tuple[str, ...] = ()  #: other folders into which mail from Junk may be moved
     folders: Mapping[str, str] = field(
         default_factory=dict, hash=False

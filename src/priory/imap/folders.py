@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from priory.html.text import printable
 from priory.imap.account import Account, MailboxError
-from priory.imap.sightings import INBOX, JUNK, OTHER, Role, role_of
+from priory.imap.sightings import INBOX, JUNK, OTHER, UNSURE, Role, role_of
 
 _NAMES: Final = {b"\\junk": ("junk", "spam"), b"\\trash": ("trash", "deleted messages", "deleted items")}
 
@@ -17,15 +17,17 @@ class Folders(NamedTuple):
     junk: str
     others: tuple[str, ...]
     of_labels: tuple[tuple[str, str], ...] = ()  #: labels with a folder of their own, each with its folder
+    unsure: str = ""  #: empty: unsure mail has no folder
 
     @property
     def filing(self) -> dict[Role, str]:
-        """The folders of labels, Junk included, by their roles."""
-        return {**{role_of(label): folder for label, folder in self.of_labels}, JUNK: self.junk}
+        """The folders into which Priory moves mail, by their roles."""
+        unsure = {UNSURE: self.unsure} if self.unsure else {}
+        return {**{role_of(label): folder for label, folder in self.of_labels}, JUNK: self.junk, **unsure}
 
     @property
     def roles(self) -> list[tuple[str, Role]]:
-        """The folders with their roles in the order in which a pass lists them: folders of labels last."""
+        """The folders with their roles in the order in which a pass lists them: filing folders last."""
         filing = ((folder, role) for role, folder in self.filing.items())
         return [(self.inbox, INBOX), *((folder, OTHER) for folder in self.others), *filing]
 
@@ -45,16 +47,17 @@ def find_folders(account: Account, listed: Iterable[tuple[Any, Any, str]]) -> Fo
             f"{account.host} marks no folder as Junk, and none is called Junk or Spam: name it in junk, or create one. "
             f"The folders are {_join(names)}"
         )
-    watched = (account.inbox, junk, *account.watch, *account.folders.values())
+    found = Folders(account.inbox, junk, account.watch, tuple(account.folders.items()), account.unsure)
+    watched = [folder for folder, _ in found.roles]
     for folder in watched:
         if folder not in names and folder.upper() != "INBOX":
             raise MailboxError(f"{account.host} has no folder {folder!r}. The folders are {_join(names)}")
     if len(set(watched)) < len(watched):
-        raise MailboxError(f"inbox, junk, watch and folders must name different folders; {junk!r} is Junk")
+        raise MailboxError(f"inbox, junk, unsure, watch and folders must name different folders; {junk!r} is Junk")
     trash = _special(b"\\trash", folders)
     if trash in watched:
         raise MailboxError(f"{trash!r} is the trash: deleting mail teaches nothing, so do not watch it")
-    return Folders(account.inbox, junk, account.watch, tuple(account.folders.items()))
+    return found
 
 
 def _join(folders: Iterable[str]) -> str:

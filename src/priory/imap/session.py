@@ -120,7 +120,7 @@ class Session:
         )
 
     def list_folder(self, folder: str, role: Role, status: FolderStatus, state: MailboxState) -> FolderListing:
-        """List a folder: all messages in the folder of a label, elsewhere those that matter and those that are new."""
+        """List a folder: all messages in a filing folder, elsewhere those that matter and those that are new."""
         mark = state.marks.get(folder)
         live: frozenset[int] = frozenset()
         if role.is_filing:

@@ -8,16 +8,17 @@ number appears in another folder. The digest shows that it is the same message.
     disappears from Junk and appears nowhere                            means nothing: it was deleted
     appears in the inbox                                                means nothing; if it is spam, it may be moved
 
-Other labels may have folders, too, and the same holds for them: *filing* a message in such a folder calls it that
-label. So Junk is the folder of one label among others.
+Other labels may have folders, too, and the same holds for them: putting a message into such a folder calls it that
+label. So Junk is the folder of one label among others. A folder for unsure mail differs only in that putting a message
+there means nothing. All these are *filing folders*: Priory files mail in them, and people take it out.
 
 A pass over the folders is a series of events. Each is handled by a pure function from the state and the event to
 changes of the state. A pass has this order:
 
-1.  All folders are listed, the folders of labels last.
-2.  `on_listed` and `on_arrived` for the folders of labels, then for the others. A message that Priory has moved is
+1.  All folders are listed, the filing folders last.
+2.  `on_listed` and `on_arrived` for the filing folders, then for the others. A message that Priory has moved is
     recognised in Junk because its move is still recorded for the inbox, so Junk has to come first.
-3.  `rescues`: a message that came from the folder of a label and is in none of them any more is to be taught as ham.
+3.  `rescues`: a message that came from a filing folder and is in none of them any more is to be taught as ham.
 4.  Due tasks are done, and then recorded by `on_done`. A lesson is durable before it is recorded as done.
 
 Changes are durable before any task is done. So a process that is killed at any moment finds its work still
@@ -35,6 +36,7 @@ class FolderKind(StrEnum):
 
     INBOX = "inbox"
     JUNK = "junk"
+    UNSURE = "unsure"
     LABEL = "label"
     OTHER = "other"
 
@@ -60,12 +62,18 @@ class Role(NamedTuple):
 
     @property
     def is_filing(self) -> bool:
+        """Whether moving a message from this folder to the inbox calls it ham."""
+        return self.tells_label or self.kind is FolderKind.UNSURE
+
+    @property
+    def tells_label(self) -> bool:
         """Whether putting a message into this folder tells its label."""
         return self.kind in {FolderKind.JUNK, FolderKind.LABEL}
 
 
 INBOX: Final = Role(FolderKind.INBOX)
 JUNK: Final = Role(FolderKind.JUNK)
+UNSURE: Final = Role(FolderKind.UNSURE)
 OTHER: Final = Role(FolderKind.OTHER)
 
 
@@ -85,7 +93,7 @@ class MailTask(StrEnum):
 class Due(NamedTuple):
     """A task, and the role of the folder that it is about.
 
-    >>> texts = ["spam", "ham", "label newsletter", "move", "move label newsletter", "moved"]
+    >>> texts = ["spam", "ham", "label newsletter", "move", "move unsure", "moved label newsletter"]
     >>> [str(Due.parse(text)) for text in texts] == texts
     True
     >>> Due.parse("spam") == Due(MailTask.TEACH, JUNK), Due.parse("move") == Due(MailTask.MOVE, JUNK)
@@ -119,8 +127,8 @@ class Origin(StrEnum):
 
     PERSON = "person"  #: a person filed it
     PRIORY = "priory"  #: Priory moved it
-    BEFORE = "before"  #: it was in the folder of a label at the first look
-    RESCUED = "rescued"  #: a person brought it back from the folder of a label
+    BEFORE = "before"  #: it was in a filing folder at the first look
+    RESCUED = "rescued"  #: a person brought it back from a filing folder
     UNKNOWN = ""  #: it was not filed
 
 
@@ -135,7 +143,7 @@ class FolderMark(NamedTuple):
 
 
 class Sighting(NamedTuple):
-    """A message that matters: it is in the folder of a label, has been in one, or is to be moved there."""
+    """A message that matters: it is in a filing folder, has been in one, or is to be moved there."""
 
     folder: str
     uid: int
@@ -152,7 +160,7 @@ class SightingRemoved(NamedTuple):
 
 
 class PastFiling(NamedTuple):
-    """A message that has been in the folder of a label, and how it came there; UNKNOWN: it is only not new."""
+    """A message that has been in a filing folder, and how it came there; UNKNOWN: it is only not new."""
 
     digest: bytes
     origin: Origin
@@ -162,7 +170,7 @@ Change: TypeAlias = FolderMark | Sighting | SightingRemoved | PastFiling
 
 
 class FolderListing(NamedTuple):
-    """The messages in a folder: all in the folder of a label, elsewhere those that matter or are new."""
+    """The messages in a folder: all in a filing folder, elsewhere those that matter or are new."""
 
     folder: str
     role: Role
@@ -218,7 +226,7 @@ class MailboxState:
         return [sighting for sighting in self.sightings.values() if sighting.folder == folder]
 
     def is_filed(self, digest: bytes) -> bool:
-        """Tell whether a message is in the folder of any label."""
+        """Tell whether a message is in any filing folder."""
         return any(self.marks[sighting.folder].role.is_filing for sighting in self.of(digest))
 
     def is_in(self, digest: bytes, role: Role) -> bool:
@@ -300,7 +308,8 @@ def _filed_sighting(state: MailboxState, mark: FolderMark, arrival: Arrival) -> 
         if origin is Origin.UNKNOWN:
             origin = Origin.BEFORE
         return Sighting(mark.folder, arrival.uid, arrival.digest, origin)
-    return Sighting(mark.folder, arrival.uid, arrival.digest, Origin.PERSON, Due(MailTask.TEACH, mark.role))
+    due = Due(MailTask.TEACH, mark.role) if mark.role.tells_label else None
+    return Sighting(mark.folder, arrival.uid, arrival.digest, Origin.PERSON, due)
 
 
 def _other_sighting(state: MailboxState, mark: FolderMark, arrival: Arrival) -> Sighting | None:
@@ -316,7 +325,7 @@ def _other_sighting(state: MailboxState, mark: FolderMark, arrival: Arrival) -> 
 
 
 def rescues(state: MailboxState) -> list[Change]:
-    """Return the lessons from messages that were moved out of the folders of labels: they are ham.
+    """Return the lessons from messages that were moved out of the filing folders: they are ham.
 
     If the message is still in the folder, the message seen elsewhere may only be a copy.
     """
@@ -334,8 +343,9 @@ def lessons_from_existing(state: MailboxState) -> list[Change]:
     """Return lessons for the mail that was in label folders at the first look; the user vouches for its labels."""
     before = [sighting for sighting in state.sightings.values() if sighting.origin is Origin.BEFORE]
     return [
-        sighting._replace(origin=Origin.PERSON, due=Due(MailTask.TEACH, state.marks[sighting.folder].role))
+        sighting._replace(origin=Origin.PERSON, due=Due(MailTask.TEACH, role))
         for sighting in before
+        if (role := state.marks[sighting.folder].role).tells_label
     ]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
+from priory import decision
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
@@ -24,6 +25,7 @@ from priory.imap.session import TEMPORARY_ERRORS, FetchedMessage, FolderStatus, 
 from priory.imap.sightings import (
     INBOX,
     JUNK,
+    UNSURE,
     Arrival,
     Due,
     FolderListing,
@@ -101,7 +103,7 @@ class FolderPasses:
         uids = sightings.unseen(state, listing)
         if starts_over:
             taught = "yes" if teach_existing else "no"
-            about = {"messages": len(uids), "taught": taught} if listing.role.is_filing else {}
+            about = {"messages": len(uids), "taught": taught} if listing.role.tells_label else {}
             log("first look" if is_first else "numbered anew", folder=_one_word(listing.folder), **about)
         for batch in self._session.fetch(listing.folder, listing.uidvalidity, uids):
             if batch:
@@ -115,9 +117,11 @@ class FolderPasses:
         return Arrival(message.uid, prepared.digest, self._target_of(filter_.check(prepared)) if is_candidate else None)
 
     def _target_of(self, verdict: Verdict) -> Role | None:
-        """Return the folder of a verdict's label, or Junk if it is unwanted; None if the message stays where it is."""
+        """Return the folder where a message with this verdict belongs; None if it stays where it is."""
         if verdict.label in self._account.folders:
             return role_of(verdict.label)
+        if verdict.label == decision.UNSURE and self._account.unsure and not verdict.is_untaught:
+            return UNSURE
         return JUNK if is_unwanted(verdict) else None
 
     def _is_lesson(self, due: Due | None) -> bool:
