@@ -53,6 +53,26 @@ def test_spamtest_says_how_probable_spam_is(home: Path, mail: list[Drawn], tmp_p
         assert "Error" not in store.log
 
 
+def test_what_dovecot_has_marked_as_unsure_goes_to_a_folder_of_its_own(home: Path, mail: list[Drawn], tmp_path: Path):
+    spamd, setting = tmp_path / "spamd.sock", "  sieve_before2 = /etc/dovecot/priory/file-unsure.sieve\n"
+    assert setting in (RECIPES.parent / "docs" / "sieve.md").read_text()
+    recipes = tmp_path / "dovecot" / "recipes"
+    more = f"plugin {{\n{setting}}}\n".replace("/etc/dovecot/priory", str(recipes))
+    with (
+        dovecot(tmp_path / "dovecot", spamd, "99-priory-filter.conf", more=more) as store,
+        serving(home, f'[spamd]\nlisten = "{spamd}"\n'),
+    ):
+        spamd.chmod(0o666)
+        for drawn in mail[:40]:
+            store.deliver(drawn.raw, "bob")
+        assert "Error" not in store.log
+    person = store.folder / "mail" / "bob"
+    for label, folder in (("ham", person), ("spam", person / ".Junk"), ("unsure", person / ".Unsure")):
+        delivered = [path.read_bytes() for path in folder.glob("new/*")]
+        assert delivered
+        assert all(raw.startswith(f"X-Priory-Verdict: {label}; ".encode()) for raw in delivered)
+
+
 def test_dovecot_has_mail_marked_and_delivers_it_all_the_same(home: Path, mail: list[Drawn], tmp_path: Path):
     spamd = tmp_path / "spamd.sock"
     with Filter.open(home) as filter_:
