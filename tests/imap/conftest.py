@@ -61,7 +61,7 @@ def plain_server(can_run_dovecot: None, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def said(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """For each label a message that the filter is sure of and has not learned, and one of which it is unsure."""
+    """Messages that the filter has not learned: for each label one with this verdict, and one that is unsure."""
     home = shutil.copytree(lessons, tmp_path_factory.mktemp("asked") / "home")
     with Filter.open(home) as filter_:
         asked = [(filter_.check(drawn.raw), drawn.raw) for drawn in list(draw(240, seed=4))[200:]]
