@@ -29,7 +29,7 @@ J. Copas: Binary regression models for contaminated data. Journal of the Royal S
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from priory.bayes.calibration_line import most_probable_line, n_outcomes
 from priory.bayes.counts import bin_centres
@@ -43,6 +43,24 @@ FEWEST_WRONG: Final = 0.01 / 1.02  #: the least rate of wrong labels
 MOST_WRONG: Final = 0.45  #: the largest; at 0.5 in both directions labels would say nothing
 LABELS: Final = array("d", [1.0, 100.0])  #: wrong and right ones that the prior of a rate is worth
 _CENTRES: Final = bin_centres()
+
+
+class PresumedOutcomes(NamedTuple):
+    """Outcomes of messages about which nobody said anything: `silence` estimates them."""
+
+    numbers: "array[float]"  #: [bin, 0 or 1], not whole numbers
+    n_rest: float  #: the sum of all outcomes 0
+    n_own: float  #: and of all outcomes 1
+
+    @classmethod
+    def of(cls, numbers: "array[float]") -> Self:
+        """Add up the numbers."""
+        return cls(numbers, sum(numbers[::2]), sum(numbers[1::2]))
+
+    @property
+    def table(self) -> "memoryview[float]":
+        """The numbers in two dimensions."""
+        return memoryview(self.numbers).cast("B").cast("d", (len(self.numbers) // 2, 2))
 
 
 class Calibration(NamedTuple):
@@ -73,6 +91,16 @@ class Calibration(NamedTuple):
         log_odds = self.slope * score + self.intercept
         return log_odds * self.caution if log_odds > 0 else log_odds
 
+    def score(self, log_odds: float) -> float:
+        """Return the score that has these log-odds.
+
+        >>> line = Calibration(2.0, 1.0, false_positives=0.1, false_negatives=0.1)
+        >>> [round(line.score(line.log_odds(score)), 3) for score in (-3.0, -0.5, 3.0)]
+        [-3.0, -0.5, 3.0]
+        """
+        plain = log_odds / self.caution if log_odds > 0 else log_odds
+        return (plain - self.intercept) / self.slope
+
     def cautious(self) -> "Calibration":
         """Return the line for scores whose log-odds are above 0."""
         return self._replace(slope=self.slope * self.caution, intercept=self.intercept * self.caution)
@@ -93,8 +121,13 @@ class Calibration(NamedTuple):
         return positives * (n_rest + n_own - truly_own) + negatives * truly_own
 
 
-def calibrate(outcomes: "Buffer", prior_log_odds: float, most_wrong: float = MOST_WRONG) -> Calibration:
-    """Return the most probable line and rates of wrong labels for outcomes[bin, 0 or 1].
+def calibrate(
+    outcomes: "Buffer",
+    prior_log_odds: float,
+    most_wrong: float = MOST_WRONG,
+    presumed: "PresumedOutcomes | None" = None,
+) -> Calibration:
+    """Return the most probable line and rates of wrong labels for outcomes[bin, 0 or 1] and presumed outcomes.
 
     Outcomes of one label alone do not tell where to draw the line between two, so then the prior holds. Messages
     learned while the other label was missing have no score: learning a whole folder of ham before any spam leaves
@@ -105,12 +138,14 @@ def calibrate(outcomes: "Buffer", prior_log_odds: float, most_wrong: float = MOS
     >>> calibrate(Counts.empty(bits=4, n_labels=2).outcomes(0), prior_log_odds=0.0).slope
     2.0
     """
-    n_rest, n_own = n_outcomes(outcomes)
+    n_rest, n_own = map(float, n_outcomes(outcomes))
+    if presumed is not None:
+        n_rest, n_own = n_rest + presumed.n_rest, n_own + presumed.n_own
     if n_rest == 0 or n_own == 0:
         return Calibration(SLOPE, prior_log_odds)
     scored_log_odds = math.log((n_own + 1) / (n_rest + 1))
     prior = array("d", [SLOPE, scored_log_odds])
     slope, intercept, *rates = most_probable_line(
-        _CENTRES, outcomes, prior, PRECISION, LABELS, FEWEST_WRONG, most_wrong
+        _CENTRES, outcomes, prior, PRECISION, LABELS, FEWEST_WRONG, most_wrong, presumed and presumed.table
     )
     return Calibration(max(slope, SLOPE / 10), intercept - scored_log_odds + prior_log_odds, *rates)

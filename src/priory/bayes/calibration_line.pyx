@@ -225,18 +225,24 @@ def n_outcomes(const int64_t[:, :] outcomes):
 
 
 def most_probable_line(const double[::1] score, const int64_t[:, :] outcomes, const double[::1] prior,
-                       const double[::1] precision, const double[::1] labels, double least, double most):
+                       const double[::1] precision, const double[::1] labels, double least, double most,
+                       const double[:, :] presumed=None):
     """Return slope, intercept, and the rates of false positives and false negatives that are most probable together.
 
-    `score[i]` was given to `outcomes[i, 1]` messages taught as the label and to `outcomes[i, 0]` others. The prior of
-    slope and intercept is given with its precision; that of each rate is worth `labels`, some wrong and some right.
-    Rates stay between `least` and `most`; if these are equal, only the line is fitted.
+    `score[i]` was given to `outcomes[i, 1]` messages taught as the label and to `outcomes[i, 0]` others; `presumed` are
+    numbers of further messages, which need not be whole. The prior of slope and intercept is given with its precision;
+    that of each rate is worth `labels`, some wrong and some right. Rates stay between `least` and `most`; if these are
+    equal, only the line is fitted.
     """
     if outcomes.shape[0] != score.shape[0] or outcomes.shape[1] != 2:
         raise IndexError(f"{score.shape[0]} scores have {outcomes.shape[0]} outcomes")
     if prior.shape[0] != 2 or precision.shape[0] != 2 or labels.shape[0] != 2:
         raise IndexError("a prior has two numbers")
+    if presumed is not None and (presumed.shape[0] != score.shape[0] or presumed.shape[1] != 2):
+        raise IndexError(f"{score.shape[0]} scores have {presumed.shape[0]} presumed outcomes")
     cdef Py_ssize_t i, step, n = 0
+    cdef bint is_presumed = presumed is not None
+    cdef double rest, own
     cdef Point here
     cdef Prior before
     cdef bint with_rates = False
@@ -245,8 +251,12 @@ def most_probable_line(const double[::1] score, const int64_t[:, :] outcomes, co
         raise MemoryError
     with nogil:
         for i in range(score.shape[0]):
-            if outcomes[i, 0] or outcomes[i, 1]:
-                bins[n] = Bin(score[i], outcomes[i, 0], outcomes[i, 1])
+            rest, own = outcomes[i, 0], outcomes[i, 1]
+            if is_presumed:
+                rest += presumed[i, 0]
+                own += presumed[i, 1]
+            if rest > 0 or own > 0:
+                bins[n] = Bin(score[i], rest, own)
                 n += 1
         for i in range(2):
             before.line[i], before.precision[i] = prior[i], precision[i]

@@ -79,6 +79,10 @@ def _show(output: dict[str, Any], *, exists: bool) -> None:
         print(f"warning: {warning['text']}")  # noqa: T201
 
 
+def _days(n: int) -> str:
+    return f"{n} day{'s' if n != 1 else ''}"
+
+
 def _in_words(values: dict[str, Any]) -> dict[str, str]:
     """Return a line of text for each section."""
     from priory.bayes import Counts  # noqa: PLC0415
@@ -86,7 +90,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
     from priory.filter.verdict import steps  # noqa: PLC0415
 
     bits, labels, unwanted = values["table"]["bits"], values["labels"], values["unwanted"]
-    costs, automatic, serve, http = values["costs"], values["autolearn"], values["serve"], values["http"]
+    costs, silence, serve, http = values["costs"], values["silence"], values["serve"], values["http"]
     mistakes = [f"{true} judged {verdict} {cost:g}" for verdict in labels for true, cost in costs[verdict].items()]
     off = [kind for kind, is_on in values["features"].items() if not is_on]
     return {
@@ -98,9 +102,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         "patterns": ", ".join(values["patterns"]) or "none",
         "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(labels)) / 1e6:,.0f} MB; "
         f"for single users 2^{values['table']['personal_bits']}",
-        "autolearn": f"from probability {automatic['certainty']}, at most {automatic['per_day']:,} of a label per day"
-        if automatic["on"]
-        else "off",
+        "silence": f"counts after {_days(silence['days'])}{'; a sample is learned' if silence['learn'] else ''}",
         "limits": str(Limits(**values["limits"])),
         "report": f"from {', '.join(values['report']['senders'])}" if values["report"]["senders"] else "off",
         "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, messages up to "

@@ -4,13 +4,18 @@ Whatever goes wrong, the message comes out: a filter that loses mail is worse th
 """
 
 import sys
-from pathlib import Path
-from typing import Annotated
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from priory.cli.client import TRY_AGAIN, read_standard_input, write_message
 from priory.cli.options import HOME, ForUser, Home, open_filter
+
+if TYPE_CHECKING:
+    from priory.filter.filter import Filter
+    from priory.filter.prepare import Prepared
+    from priory.filter.verdict import Verdict
 
 
 def filter_message(
@@ -36,27 +41,33 @@ def filter_message(
     raw = read_standard_input() if sys.stdin else b""
     if raw is None:
         raise typer.Exit(TRY_AGAIN)
-    status, certain_label = 0, ""
-    try:
-        from priory.filter.headers import mark  # noqa: PLC0415 - a failing import must not stop the mail
+    status, checked = 0, None
+    with ExitStack() as stack:
+        try:
+            from priory.filter.headers import mark  # noqa: PLC0415 - a failing import must not stop the mail
 
-        with open_filter(home) as filter_:
-            verdict = filter_.check(raw, user)
-            certain_label = verdict.label if filter_.would_learn(verdict) else ""
-        message = mark(raw, verdict)
-    except Exception as error:  # noqa: BLE001 - mail must flow, whatever goes wrong here
-        sys.stderr.write(f"priory: message passed unchecked: {error}\n")
-        message, status = raw, TRY_AGAIN if strict else 0
-    if status := write_message(message) or status:
+            filter_ = stack.enter_context(open_filter(home))
+            prepared = filter_.prepare(raw)
+            verdict = filter_.check(prepared, user)
+            message, checked = mark(raw, verdict), (prepared, verdict)
+        except Exception as error:  # noqa: BLE001 - mail must flow, whatever goes wrong here
+            sys.stderr.write(f"priory: message passed unchecked: {error}\n")
+            message, status = raw, TRY_AGAIN if strict else 0
+        status = write_message(message) or status
+        if checked and not status:
+            _record(stack, filter_, *checked)
+    if status:
         raise typer.Exit(status)
-    if certain_label:
-        _autolearn(raw, certain_label, home)
 
 
-def _autolearn(raw: bytes, label: str, home: Path) -> None:
-    # The message has been passed on, so an error here must not change the exit status.
+def _record(stack: ExitStack, filter_: "Filter", message: "Prepared", verdict: "Verdict") -> None:
+    """Record the message, conclude what silence says, and close the filter.
+
+    The message has been passed on, so an error here must not change the exit status.
+    """
     try:
-        with open_filter(home) as filter_:
-            filter_.autolearn(raw, label)
+        with stack:
+            filter_.silence.record(message, verdict)
+            filter_.silence.conclude_due()
     except Exception as error:  # noqa: BLE001
-        sys.stderr.write(f"priory: message not learned automatically: {error}\n")
+        sys.stderr.write(f"priory: message not recorded: {error}\n")

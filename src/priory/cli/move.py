@@ -25,8 +25,8 @@ def move(source: _Source, target: _Target, as_json: Json = False) -> None:
     """Copy a journal from a home to a PostgreSQL server, or from a server to a home, and verify the copy.
 
     The copy has all lessons with their predictions, users, times and nodes, all confirmations, and the messages
-    excluded from autolearning. The target must be empty; missing tables are created. Then both journals are compared,
-    lesson by lesson and by their counts. The source does not change.
+    excluded from automatic learning. The target must be empty; missing tables are created. Then both journals are
+    compared, lesson by lesson and by their counts. The source does not change.
 
     **Examples**
 

@@ -42,10 +42,9 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    from priory.filter.autolearn import is_ready  # noqa: PLC0415
     from priory.filter.verdict import steps  # noqa: PLC0415
 
-    autolearn, store = options.autolearn, options.store
+    store = options.store
     table = Table.grid(padding=(0, 2))
     table.add_row("home", Text(str(home)))
     if store is not None:
@@ -53,9 +52,8 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
     for label, n in stats.lessons.items():
         automatic = f", {stats.automatic[label]:,} automatically" if stats.automatic[label] else ""
         table.add_row(f"{label} learned", f"{n:,}, of which {stats.scored[label]:,} scored for calibration{automatic}")
-    if autolearn is not None:
-        waits = f"waits until {autolearn.after:,} of each label are scored"
-        table.add_row("autolearning", "is on" if is_ready(autolearn, list(stats.scored.values())) else waits)
+    if stats.silence is not None:
+        table.add_row("silence", str(stats.silence))
     for label, line in stats.calibration.items():
         sign = "-" if line.intercept < 0 else "+"
         sums = f"{line.slope:.3f} × score {sign} {abs(line.intercept):.3f}"

@@ -13,7 +13,7 @@ from priory.config.values import STORE_EXAMPLE, ConfigError, is_name, is_number,
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
 from priory.features.patterns import PatternError, compile_patterns
-from priory.filter.options import Autolearn, Limits, Options
+from priory.filter.options import Limits, Options, SilenceRules
 from priory.journal import StoreAddress
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from priory.server.options import Policy, ServeOptions
 
 STORE_VARIABLE: Final = "PRIORY_STORE"  #: overrides [store] url
+_REPLACED: Final = {"autolearn": "the filter learns from mail that people leave alone, see [silence]: remove it"}
 #: Keys that are checked against another key. If the other key is wrong, they cannot be checked.
 _DEPENDENT: Final[dict[tuple[str, ...], tuple[tuple[str, ...], ...]]] = {
     ("labels",): (("unwanted",), ("costs",), ("milter", "reject"), ("milter", "quarantine"), ("imap", "folders"))
@@ -150,6 +151,7 @@ def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], *within: st
 
             similar = get_close_matches(key, known, 1)
             hint = f"did you mean {similar[0]!r}?" if similar else f"known are {', '.join(known)}"
+            hint = _REPLACED.get(key, hint)
             where = f"[{'.'.join(within)}] " if within else ""
             raise ConfigError(f"{where}unknown key {key!r}; {hint}", *within, key)
 
@@ -158,12 +160,12 @@ def options_in(tables: Mapping[str, Any]) -> Options:
     """Return the options of the filter."""
     _refuse_unknown(tables, SECTIONS)
     labels, sizes, limits = _labels(tables), _section(tables, "table"), _section(tables, "limits")
-    automatic = _section(tables, "autolearn")
+    silence = _section(tables, "silence")
     optional = {"personal_bits": sizes["personal_bits"]} if "personal_bits" in sizes else {}
     return Options(
         costs=_costs(labels, _table(tables, "costs")),
         spec=_spec(_section(tables, "features"), _table(tables, "patterns"), sizes.get("bits", Spec().bits)),
-        autolearn=Autolearn(**automatic) if automatic.pop("on", False) else None,
+        silence=SilenceRules(silence.get("days", SilenceRules().days), silence.get("learn", SilenceRules().learns)),
         store=_store(tables),
         limits=Limits(limits.get("age"), limits.get("lessons"), limits.get("bytes")),
         unwanted=_read_unwanted(tables, labels),

@@ -53,7 +53,7 @@ def values_in_effect(
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,
         "table": {"bits": options.spec.bits, "personal_bits": options.personal_bits},
-        "autolearn": _autolearn(options),
+        "silence": {"days": options.silence.days, "learn": options.silence.learns},
         "limits": asdict(options.limits),
         "serve": {setting.key: getattr(serving, setting.key) for setting in settings("serve")},
         "spamd": {"listen": [str(home / "socket"), *serving.spamd]},
@@ -68,11 +68,6 @@ def values_in_effect(
         "report": {"senders": sorted(reporters or ())},
         "imap": None if mailbox is None else _imap(mailbox),
     }
-
-
-def _autolearn(options: Options) -> dict[str, Any]:
-    rules = options.autolearn
-    return {"on": False} if rules is None else {"on": True, "certainty": rules.certainty, "per_day": rules.per_day}
 
 
 def _imap(mailbox: "Account") -> dict[str, Any]:

@@ -23,7 +23,6 @@ from priory.config.values import (
     anything,
     choice,
     measure,
-    probability,
     whole_number,
 )
 from priory.features import KINDS, MOST_BITS
@@ -32,7 +31,6 @@ from priory.filter.options import BYTES, SECONDS
 #: The conventional address of each protocol.
 ADDRESSES: Final = {"spamd": "127.0.0.1:783", "milter": "127.0.0.1:7357", "http": "127.0.0.1:7358"}
 LEAST_BITS: Final = 16  #: with fewer, too many features share a bucket: docs/scaling.md
-LEAST_CERTAINTY: Final = 0.999  #: with less, a filter was seen to poison itself: docs/decisions/autolearn.md
 
 #: All sections and top-level keys, in the order of error messages.
 SECTIONS: Final = {
@@ -43,7 +41,7 @@ SECTIONS: Final = {
     "features": "kinds of features, on or off",
     "patterns": "regular expressions (RE2), each a feature by its name",
     "table": "the size of the tables of counts, fixed when the journal is created",
-    "autolearn": "learning without people",
+    "silence": "mail about which people say nothing",
     "limits": "how many lessons are remembered, and for how long",
     "report": "users who may teach by forwarding mail",
     "serve": "the daemon",
@@ -90,15 +88,14 @@ SETTINGS: Final = (
     *(Setting("features", kind, SWITCH, _FEATURES[kind], "false" if kind == "triple" else "true") for kind in KINDS),
     Setting("table", "bits", _BITS, "the table of counts has 2^bits buckets", "22"),
     Setting("table", "personal_bits", _BITS, "the table for single users has 2^personal_bits rows", "22"),
-    Setting("autolearn", "on", SWITCH, "learn messages that no person has taught", "false"),
-    Setting("autolearn", "certainty", probability(LEAST_CERTAINTY), "the least probability of the verdict", "0.9999"),
     Setting(
-        "autolearn",
-        "per_day",
-        whole_number(1, 1_000_000),
-        "messages of each label in 24 hours, by all processes together",
-        "100",
+        "silence",
+        "days",
+        whole_number(1, 60),
+        "a message must have lain for so many days before silence about it counts",
+        "3",
     ),
+    Setting("silence", "learn", SWITCH, "learn a sample of the mail about which people say nothing", "true"),
     Setting(
         "limits",
         "age",

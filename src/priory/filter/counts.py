@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from priory.bayes import Counts
-from priory.bayes.counts import PREDICTION_BYTES, HeldOut
+from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts
+from priory.bayes.silence import SilenceEstimate, unpack_estimates
 from priory.filter.personal import personal_rows
 from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, JournalBusyError, JournalError
 from priory.journal.files import one_at_a_time
@@ -52,6 +53,8 @@ class JournalCounts:
         self.change = 0  #: the number of the change that the counts stand at; -1 if it is unknown
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: the number of automatic lessons of each label
+        self.silence: list[SilenceEstimate] = []  #: of each contrast: what silence says; empty if that is unknown
+        self._packed_silence = b""
         self.generation = 0  #: grows by one with each change, and by `FRESH_START` when the counts start again
         self.has_changed = False  #: whether this process has changed the journal
         self.invalidate()
@@ -91,6 +94,8 @@ class JournalCounts:
                 self._apply(change)
             self.change, self._stamp = batch.end
             is_right = batch.tallies is None or self._adds_up(batch.tallies)
+            if batch.tallies is not None:
+                self.set_silence(batch.silence)
         except ValueError:
             is_right = False
         except BaseException:
@@ -103,10 +108,14 @@ class JournalCounts:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
         now, before = self.journal.position(), self.counts
         try:
+            is_behind = self.change != now.change
             if not self._is_on_the_way_to(now):
                 self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
+            if is_behind:
+                stored = self.journal.silence.load()
+                self.set_silence(stored.estimate if stored else b"")
         except JournalAwayError:
             raise  # each page of changes was applied as a whole, so the counts are still right
         except UnknownLabelError:
@@ -147,6 +156,15 @@ class JournalCounts:
         self.automatic = [automatic.get(label, 0) for label in self.labels]
         totals: list[int] = self.counts.totals.tolist()
         return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self.labels]
+
+    def set_silence(self, packed: bytes) -> None:
+        """Take over the packed estimates of what silence says; estimates for other labels are ignored."""
+        if packed == self._packed_silence:
+            return
+        estimates = unpack_estimates(packed) if packed else []
+        self._packed_silence = packed
+        self.silence = estimates if len(estimates) == len(contrasts(len(self.labels))) else []
+        self.generation += 1
 
     # Starting
 

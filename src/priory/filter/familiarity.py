@@ -96,7 +96,7 @@ def trusted_log_odds(log_odds: float, you: float, trust: float) -> float:
     return max(trust * log_odds, min(you, log_odds))
 
 
-def trusted_prior(log_odds: float, rarer: int) -> float:
+def trusted_prior(log_odds: float, rarer: float) -> float:
     """Return the prior log-odds of two labels, less far from 0 if there are few lessons of the rarer label.
 
     The first ten lessons of a mailbox say little about its mix of labels, and with one or two lessons of a label most

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 from priory.bayes import Counts
 from priory.features import Spec
-from priory.filter.autolearn import Autolearner, certain_label
 from priory.filter.counts import JournalCounts
 from priory.filter.home import open_journal, refuse_other_label_order
 from priory.filter.judge import Judge
 from priory.filter.options import Options
-from priory.filter.prepare import Prepared, prepare_many
+from priory.filter.prepare import Prepared, prepare_many, prepare_parsed
 from priory.filter.scoring import CalibrationCache
 from priory.filter.sync import Sync
 from priory.filter.verdict import Verdict
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from priory.filter.learn import Trainer
     from priory.filter.lessons import Lessons
     from priory.filter.offline import OfflineTeaching
-    from priory.filter.outcome import ForgetResult, LearnResult, LessonOutcome
+    from priory.filter.outcome import ForgetResult, LearnResult
     from priory.filter.retention import Retention
+    from priory.filter.silence import Silence
     from priory.filter.stats import Stats
     from priory.filter.users import Users
 
@@ -77,6 +77,8 @@ class Filter:
     def close(self) -> None:
         """Close the files; save a snapshot first if this filter has learned something and one is due."""
         self._sync.stop()
+        if "silence" in self.__dict__:
+            self.silence.close()
         try:
             if self._counts.has_changed:
                 self._counts.save_if_due()
@@ -96,20 +98,23 @@ class Filter:
     # The parts that only teaching or looking needs are loaded with their first use: a check of one message starts fast.
 
     @cached_property
-    def _autolearner(self) -> Autolearner:
-        return Autolearner(self._counts, self.options.autolearn)
+    def silence(self) -> "Silence":
+        """Mail that was checked on arrival, and what people say and do not say about it."""
+        from priory.filter.silence import Silence  # noqa: PLC0415 - a quick start where mail is only checked
+
+        return Silence(self.home, self._counts, self._calibration, self.options.model, self.options.silence)
 
     @cached_property
     def _trainer(self) -> "Trainer":
         from priory.filter.learn import Trainer  # noqa: PLC0415 - a quick start where nothing is taught
 
-        return Trainer(self._counts, self._autolearner, self.options.model)
+        return Trainer(self._counts, self.silence, self.options.model)
 
     @cached_property
     def _forgetter(self) -> "Forgetter":
         from priory.filter.forget import Forgetter  # noqa: PLC0415 - a quick start where nothing is forgotten
 
-        return Forgetter(self._counts, self._autolearner)
+        return Forgetter(self._counts, self.silence)
 
     @cached_property
     def _offline(self) -> "OfflineTeaching | None":
@@ -180,16 +185,13 @@ class Filter:
 
     @property
     def needs_identity(self) -> bool:
-        """Whether messages need the identity that their copies share: if automatic lessons exist or are allowed."""
-        if self.options.autolearn is not None:
-            return True
+        """Whether lessons need the identity that copies of a message share, because checked mail is recorded."""
         self._sync.refresh()
-        return any(self._counts.automatic)
+        return any(self._counts.automatic) or self.silence.is_used
 
     def prepare(self, raw: bytes) -> Prepared:
         """Parse a message and extract its features once, for both `check` and `learn`."""
-        (message,) = self.prepare_many([raw])
-        return message
+        return prepare_parsed(parse(raw), self.spec, with_identity=True)
 
     def prepare_many(self, messages: Sequence[bytes | Prepared]) -> list[Prepared]:
         """Parse messages and extract their features once, for both `check` and `learn`."""
@@ -267,28 +269,6 @@ class Filter:
         """Return the users who have taught the message with this digest, as `taught_by` does."""
         return [user for user in self.journal.users_of(digest) if user is not AUTOMATIC]
 
-    def would_learn(self, verdict: Verdict) -> bool:
-        """Tell whether a verdict is certain enough to learn its message automatically.
-
-        An automatic lesson counts for everyone, so a verdict that includes a user's own evidence is never enough.
-        """
-        rules = self.options.autolearn
-        return rules is not None and not verdict.you and certain_label(verdict, rules) is not None
-
-    def autolearn(self, message: bytes | Prepared, label: str) -> "LessonOutcome":
-        """Learn a message that the filter `would_learn`, with the label of its verdict, if all other rules allow it.
-
-        Returns *learned*; or *known*, *early*, *full* or *busy*. What a person teaches, before or later, outranks it.
-        """
-        from priory.filter.learn import read_lessons  # noqa: PLC0415 - a quick start where nothing is taught
-
-        if self.options.autolearn is None:
-            raise ValueError("autolearning is switched off: give the options that switch it on")
-        (lesson,) = read_lessons(
-            [(message, label, "auto")], self.spec, self.options.labels, self.journal.now, with_identity=True
-        )
-        return self._autolearner.learn(lesson)
-
     def forget_many(self, selection: Selection, group: int = GROUP) -> Iterator[int]:
         """Take back exactly the lessons of a selection; yield how many are durably gone, group by group.
 
@@ -335,4 +315,4 @@ class Filter:
         from priory.filter.stats import stats_of  # noqa: PLC0415 - a quick start where nothing is counted
 
         self._sync.refresh()
-        return stats_of(self._counts, self._calibration.newest(), self._judge.thresholds)
+        return stats_of(self._counts, self._calibration.newest(), self._judge.thresholds, self.silence.stats())

@@ -4,19 +4,20 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 
-from priory.filter.autolearn import Autolearner
 from priory.filter.counts import JournalCounts
 from priory.filter.outcome import ForgetResult, LessonOutcome
+from priory.filter.silence import Silence
 from priory.journal import AUTOMATIC, LessonUser, Selection, SelectionError
+from priory.journal.silence import Told
 
 
 class Forgetter:
     """Takes lessons back."""
 
-    def __init__(self, counts: JournalCounts, autolearner: Autolearner) -> None:
+    def __init__(self, counts: JournalCounts, silence: Silence) -> None:
         self._counts = counts
         self._journal = counts.journal
-        self._autolearner = autolearner
+        self._silence = silence
 
     def forget(self, digest: bytes, user: str, identity: bytes = b"", *, late: float | None = None) -> ForgetResult:
         """Forget the user's lesson about a message, or else an automatic one.
@@ -27,7 +28,8 @@ class Forgetter:
             if late is not None and self._was_taught_since(late, digest, user):
                 return ForgetResult(LessonOutcome.UNKNOWN, digest.hex())
             self._journal.bury([(digest, user)], self._journal.now() if late is None else late)
-            automatic = self._autolearner.leave_to_people([identity]) if identity else None
+            # Neither silence nor a label: what is forgotten says nothing about where the message lay.
+            automatic = self._silence.hear([Told(identity, None, user, self._journal.now())]) if identity else None
             change = self._counts.forget(digest, user) or automatic or self._counts.forget(digest, AUTOMATIC)
         if change is None:
             return ForgetResult(LessonOutcome.UNKNOWN, digest.hex())

@@ -13,7 +13,6 @@ from priory.bayes import PresenceBayes
 from priory.bayes.calibration import FEWEST_WRONG
 from priory.bayes.counts import HeldOut, pack_scores
 from priory.features import Features, Numbers, Spec, pack_features, unpack_features
-from priory.filter.autolearn import Autolearner
 from priory.filter.counts import JournalCounts
 from priory.filter.home import refuse_other_label_order
 from priory.filter.outcome import LearnResult, LessonOutcome
@@ -21,7 +20,9 @@ from priory.filter.personal import shared_room
 from priory.filter.prepare import READ_TOGETHER, Prepared, in_groups, prepare_many
 from priory.filter.rescore import Rescorer
 from priory.filter.scoring import CERTAIN, CalibrationCache, held_out, log_odds_towards, plain_scores
+from priory.filter.silence import Silence
 from priory.journal import Journal, JournalError, Lesson, LessonUser, Rank, is_person, require_label
+from priory.journal.silence import Told
 from priory.native.table import are_comparable
 
 if TYPE_CHECKING:
@@ -92,12 +93,12 @@ def restored_lesson(stored: "Lesson | OutboxEntry", bits: int, label: str, time:
 class Trainer:
     """Learns the lessons of people."""
 
-    def __init__(self, counts: JournalCounts, autolearner: Autolearner, model: PresenceBayes) -> None:
+    def __init__(self, counts: JournalCounts, silence: Silence, model: PresenceBayes) -> None:
         self._counts = counts
         self._journal = counts.journal
         self._labels = counts.labels
         self._calibration = CalibrationCache(counts, FEWEST_WRONG)
-        self._autolearner = autolearner
+        self._silence = silence
         self._model = model
         self._rescorer = Rescorer(counts, model)
         self._run = (-1, 0)  # the label learned last, and how often in a row
@@ -106,7 +107,7 @@ class Trainer:
         """Learn all lessons durably, or none; a late one may be outranked by a lesson that was taught since."""
         with self._counts.changing():
             self._journal.name_labels(self._labels)
-            self._autolearner.leave_to_people([lesson.identity for lesson in lessons])
+            self._silence.hear([Told(lesson.identity, lesson.digest, user, lesson.time) for lesson in lessons])
             results = self._learn(lessons, user, late=late)
             if any(result.outcome is not LessonOutcome.KNOWN for result in results):
                 self._rescorer.score_unscored()

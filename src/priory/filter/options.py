@@ -35,13 +35,11 @@ BYTES: Final = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 @dataclass(frozen=True, slots=True)
-class Autolearn:
-    """When the filter may learn a message that no person has labelled. See `priory.filter.autolearn`."""
+class SilenceRules:
+    """What the filter makes of mail about which people say nothing. See `priory.filter.silence`."""
 
-    certainty: float = 0.9999  #: the least probability of the label
-    per_day: int = 100  #: the most messages of each label in 24 hours
-    after: int = 200  #: scored lessons of each label, taught by people, before autolearning starts
-    most: float = 1.0  #: the most automatic lessons of a label for each lesson of it that people taught
+    days: int = 3  #: a message must have lain before silence about it counts
+    learns: bool = True  #: whether a sample of such mail is learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class Options:
     spec: Spec = field(default_factory=Spec)
     weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
     smoothing: float = 0.03
-    autolearn: Autolearn | None = None  #: None switches autolearning off
+    silence: SilenceRules = field(default_factory=SilenceRules)
     personal_bits: int = PERSONAL_BITS  #: size of the table of personal evidence, for a journal that is created
     limits: Limits = field(default_factory=Limits)
     #: Labels of unwanted mail; if empty, `priory.filter.spamassassin.unwanted_labels` chooses one.

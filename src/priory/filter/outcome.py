@@ -17,9 +17,6 @@ class LessonOutcome(StrEnum):
     FORGOTTEN = "forgotten"
     UNKNOWN = "unknown"  #: nothing was forgotten: there was no such lesson
     KEPT = "kept"  #: the journal cannot be reached; the outbox keeps the lesson, or the request to forget, until it can
-    EARLY = "early"  #: not learned automatically: people have taught too little
-    FULL = "full"  #: not learned automatically: a limit is reached
-    BUSY = "busy"  #: not learned automatically: another process is writing
 
     __repr__ = str.__repr__  # prints as the plain word that it equals
 

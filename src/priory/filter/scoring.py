@@ -12,7 +12,7 @@ from operator import neg
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
-from priory.bayes.calibration import MOST_WRONG
+from priory.bayes.calibration import MOST_WRONG, PresumedOutcomes
 from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
 from priory.bayes.presence import correction
@@ -24,6 +24,7 @@ from priory.journal import is_person
 from priory.native.table import is_known, total
 
 if TYPE_CHECKING:
+    from priory.bayes.silence import SilenceEstimate
     from priory.filter.counts import JournalCounts
 
 #: If a recent calibration gives a label these log-odds, the newest gives it at least 3.4, above which a lesson corrects
@@ -71,31 +72,54 @@ class Score(NamedTuple):
         return self._replace(log_odds=self.log_odds + others, others=others)
 
     @property
+    def of_line(self) -> float:
+        """The log-odds that the calibration line gives, without the user's own evidence and later terms."""
+        return self.log_odds - self.familiarity - self.others - self.you
+
+    @property
     def terms(self) -> "array[float]":
         """The term of each feature."""
         return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
 
 
 def calibrations(
-    counts: Counts, by_people: Sequence[int] | None = None, most_wrong: float = MOST_WRONG
+    counts: Counts,
+    by_people: Sequence[int] | None = None,
+    most_wrong: float = MOST_WRONG,
+    silence: "Sequence[SilenceEstimate]" = (),
 ) -> list[Calibration]:
     """Return the calibration of every contrast, from the outcomes of earlier scores and the lessons of people.
 
     `by_people` is the number of lessons of each label that people taught; the default is all that were counted.
+    `silence` is what the messages say about which people said nothing, for each contrast, if that was estimated.
     """
-    totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
     return [
-        calibrate(counts.outcomes(i), _prior(totals, label), most_wrong)
-        for i, label in enumerate(contrasts(counts.n_labels))
+        calibration(counts, i, by_people, most_wrong, silence[i].outcomes if silence else None)
+        for i in range(len(contrasts(counts.n_labels)))
     ]
 
 
-def _prior(totals: Sequence[int], label: int) -> float:
-    """Return the log-odds of a label by the numbers of lessons.
+def calibration(
+    counts: Counts,
+    contrast: int,
+    by_people: Sequence[int] | None = None,
+    most_wrong: float = MOST_WRONG,
+    presumed: PresumedOutcomes | None = None,
+) -> Calibration:
+    """Return the calibration of one contrast."""
+    totals: Sequence[int] = counts.totals.tolist() if by_people is None else by_people
+    label = contrasts(counts.n_labels)[contrast]
+    return calibrate(counts.outcomes(contrast), _prior(totals, label, presumed), most_wrong, presumed)
 
-    Of more than two labels, one that is rare among the lessons is taken to be rare.
+
+def _prior(totals: Sequence[int], label: int, presumed: PresumedOutcomes | None) -> float:
+    """Return the log-odds of a label by the numbers of lessons and of messages about which nobody said anything.
+
+    Of more than two labels, one that is rare among these is taken to be rare.
     """
-    own, rest = totals[label], sum(totals) - totals[label]
+    own, rest = float(totals[label]), float(sum(totals) - totals[label])
+    if presumed is not None:
+        own, rest = own + presumed.n_own, rest + presumed.n_rest
     log_odds = math.log((own + 1) / (rest + 1))
     return trusted_prior(log_odds, min(own, rest)) if len(totals) == 2 else log_odds
 
@@ -123,7 +147,7 @@ class CalibrationCache:
     def compute(self) -> None:
         """Compute the calibrations of the present counts."""
         counts = self._counts.counts
-        self.last = calibrations(counts, self._counts.by_people, self._most_wrong)
+        self.last = calibrations(counts, self._counts.by_people, self._most_wrong, self._counts.silence)
         self._generation = self._counts.generation
         self._n_outcomes = sum(n_outcomes(counts.outcomes(0)))
 

@@ -1,12 +1,15 @@
 """A filter in numbers: its lessons, its counts and its calibration."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from priory.bayes import Calibration, Counts
 from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import contrasts
 from priory.filter.counts import JournalCounts
+
+if TYPE_CHECKING:
+    from priory.filter.silence import SilenceStats
 
 _NOTABLE_SHARE: Final = 0.02  # of labels that look wrong
 _NOTABLE_LABELS: Final = 5
@@ -25,6 +28,7 @@ class Stats(NamedTuple):
     wrong_labels: float  #: the share of the scored lessons whose labels look wrong; 0 if it is not above 1 %
     thresholds: Mapping[str, float]
     journal_bytes: int
+    silence: "SilenceStats | None" = None  #: None if no checked mail was concluded yet
 
     @property
     def doubt(self) -> str:
@@ -42,11 +46,15 @@ class Stats(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return self._asdict() | {"calibration": {label: line._asdict() for label, line in self.calibration.items()}}
+        silence = self.silence and self.silence._asdict()
+        lines = {label: line._asdict() for label, line in self.calibration.items()}
+        return self._asdict() | {"calibration": lines, "silence": silence}
 
 
-def stats_of(counts: JournalCounts, lines: list[Calibration], thresholds: Mapping[str, float]) -> Stats:
-    """Return the numbers of a filter, given its calibrations and thresholds."""
+def stats_of(
+    counts: JournalCounts, lines: list[Calibration], thresholds: Mapping[str, float], silence: "SilenceStats | None"
+) -> Stats:
+    """Return the numbers of a filter, given its calibrations, its thresholds and what silence says."""
     journal, labels, table = counts.journal, counts.labels, counts.counts
     tally, about = journal.tally(), [labels[i] for i in contrasts(len(labels))]
     return Stats(
@@ -60,6 +68,7 @@ def stats_of(counts: JournalCounts, lines: list[Calibration], thresholds: Mappin
         wrong_labels=_wrong_labels(table, lines),
         thresholds=thresholds,
         journal_bytes=journal.size_bytes(),
+        silence=silence,
     )
 
 

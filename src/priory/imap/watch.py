@@ -37,8 +37,10 @@ from priory.imap.sightings import (
 )
 from priory.imap.store import SightingStore
 from priory.journal import JournalError
+from priory.journal.checked import checked_files_due
 from priory.processes.log import log
 
+PROGRAM: Final = "imap"  #: the name of the files of mail that is checked in a mailbox
 MAX_PAUSE_S: Final = 300.0  #: between two attempts to connect
 
 
@@ -76,7 +78,8 @@ class FolderPasses:
     def run(self, *, teach_existing: bool = False) -> None:
         """Look at all folders, and do all due tasks."""
         statuses, state = self._statuses(), self._store.state
-        if statuses == self._last_statuses and not state.is_waiting() and not teach_existing:
+        is_due = state.is_waiting() or teach_existing or self._is_conclusion_due()
+        if statuses == self._last_statuses and not is_due:
             return
         roles = self._folders.roles
         listings = [self._session.list_folder(folder, role, statuses[folder], state) for folder, role in roles]
@@ -87,8 +90,13 @@ class FolderPasses:
             if teach_existing:
                 self._store.write(sightings.lessons_from_existing(state))
             self._learn_due(filter_)
+            if self._is_conclusion_due():  # not before all that people have moved meanwhile is learned
+                log("concluded", **filter_.silence.conclude_due(PROGRAM).figures)
         self._move_due()
         self._last_statuses = statuses
+
+    def _is_conclusion_due(self) -> bool:
+        return bool(checked_files_due(self._home, PROGRAM, self._options.silence.days))
 
     def _statuses(self) -> dict[str, FolderStatus]:
         return {folder: self._session.status(folder) for folder, _ in self._folders.roles}
@@ -107,14 +115,17 @@ class FolderPasses:
             log("first look" if is_first else "numbered anew", folder=_one_word(listing.folder), **about)
         for batch in self._session.fetch(listing.folder, listing.uidvalidity, uids):
             if batch:
-                prepared = filter_.prepare_many([message.raw for message in batch])
+                prepared = [filter_.prepare(message.raw) for message in batch]
                 arrivals = [self._arrival(listing, *pair, filter_) for pair in zip(batch, prepared, strict=True)]
                 self._store.write(sightings.on_arrived(state, listing.folder, arrivals, batch[-1].uid + 1))
                 self._learn(listing.folder, zip(batch, prepared, strict=True), filter_)
 
     def _arrival(self, listing: FolderListing, message: FetchedMessage, prepared: Prepared, filter_: Filter) -> Arrival:
-        is_candidate = self._account.move and listing.role == INBOX and message.is_untouched
-        return Arrival(message.uid, prepared.digest, self._target_of(filter_.check(prepared)) if is_candidate else None)
+        if not (self._account.move and listing.role == INBOX and message.is_untouched):
+            return Arrival(message.uid, prepared.digest, None)
+        verdict = filter_.check(prepared)
+        filter_.silence.record(prepared, verdict, PROGRAM)
+        return Arrival(message.uid, prepared.digest, self._target_of(verdict))
 
     def _target_of(self, verdict: Verdict) -> Role | None:
         """Return the folder where a message with this verdict belongs; None if it stays where it is."""

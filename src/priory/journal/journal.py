@@ -28,8 +28,9 @@ from priory.journal.lesson import (
     TallyKind,
     is_person,
 )
-from priory.journal.notes import AutomaticLessons, Confirmations, Tombstones, UserCounts
+from priory.journal.notes import MAKE_AUTOMATIC, Confirmations, Tombstones, UserCounts
 from priory.journal.queries import LessonQueries, Selection
+from priory.journal.silence import SilenceNotes
 
 if TYPE_CHECKING:
     from priory.journal.postgres.snapshots import SharedSnapshots
@@ -60,7 +61,7 @@ class Journal:
         self.node = node  #: the name of this machine, if several share the journal
         self.shared = shared  #: the snapshots that all machines start from, if several share the journal
         self.queries = LessonQueries(database)
-        self.automatic = AutomaticLessons(database)
+        self.silence = SilenceNotes(database)
         self._confirmations = Confirmations(database)
         self.users = UserCounts(database)
         self._tombstones = Tombstones(database) if shared else None
@@ -123,7 +124,7 @@ class Journal:
 
     def number_changes(self) -> None:
         """Write the number of the last change and the differences of the tally, if anything was changed."""
-        if not self._tally:
+        if self._head is None or self.last_change == self._head.position.change:
             return
         self._write_lessons()
         self._db.number(self.last_change)
@@ -245,7 +246,7 @@ class Journal:
         lessons = list(self._unwritten.values())
         self._unwritten.clear()
         if any(lesson.is_automatic for _, lesson in lessons):
-            self.automatic.create_table()
+            self._db.make(MAKE_AUTOMATIC)
         self._db.insert_lessons(lessons)
 
     def forget(self, digest: bytes, user: LessonUser = "") -> Change | None:
@@ -260,6 +261,10 @@ class Journal:
         if change.shared and is_person(user):
             self._user_counts[user] -= 1
         return change
+
+    def mark_change(self) -> None:
+        """Count a change that no lesson makes, so that all processes read what stands beside the lessons again."""
+        self.last_change += 1
 
     def bury(self, lessons: Iterable[tuple[bytes, LessonUser]], time: float) -> None:
         """Leave tombstones for lessons, given by digest and user, so that older copies from other machines stay out."""
@@ -298,7 +303,8 @@ class Journal:
         self._head = None
 
     def erase(self, user: str) -> None:
-        """Delete the tombstones of a user whose lessons are forgotten and settled; call inside `writing`."""
+        """Delete what is left of a user whose lessons are forgotten and settled; call inside `writing`."""
+        self.silence.erase(user)
         if self._tombstones:
             self._tombstones.remove(user)
 

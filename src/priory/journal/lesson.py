@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeGuard
 PERSONAL_BITS: Final = 22  #: the default size of the table of personal evidence: 2^22 buckets
 
 
-class Autolearned(Enum):
+class AutomaticUser(Enum):
     """The author of lessons that the filter learned by itself.
 
     A journal stores it as a name that no user may have: see `ReservedUserError`.
@@ -15,9 +15,9 @@ class Autolearned(Enum):
     AUTOMATIC = "automatic"
 
 
-AUTOMATIC: Final = Autolearned.AUTOMATIC
+AUTOMATIC: Final = AutomaticUser.AUTOMATIC
 #: Who taught a lesson: a user by name, the empty name for no user in particular, or the filter itself.
-LessonUser: TypeAlias = str | Autolearned
+LessonUser: TypeAlias = str | AutomaticUser
 
 
 def is_person(user: LessonUser) -> TypeGuard[str]:
@@ -142,3 +142,4 @@ class ChangeBatch(NamedTuple):
     end: SyncPoint
     changes: list[Change]
     tallies: Tallies | None  #: what the counts must add up to at the end; None if more batches follow
+    silence: bytes = b""  #: the estimate of what silence says, packed, if no more batches follow

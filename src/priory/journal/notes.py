@@ -1,11 +1,11 @@
-"""Tables beside the lessons: messages reserved for people, confirmed labels, lesson counts per user, and tombstones.
+"""Tables beside the lessons: confirmed labels, lesson counts per user, and tombstones; and automatic lessons.
 
 In a file, each table is created when it is first needed; a server has them all from the start. Only a server has
 tombstones.
 
 Automatic lessons, learned by the filter itself, stand among the other lessons under `AUTOMATIC`. They have the identity
 of the message (`priory.message.identity`) in place of its digest: a person's copy has other headers than the copy that
-was learned. Messages that people have taught or forgotten are reserved for them: the filter does not learn these.
+was learned.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,8 @@ TOMBSTONE_RETENTION_S: Final = 30 * 24 * 3600.0  #: the longest that a machine m
 
 # The condition holds a literal, as the index does: with a parameter, SQLite would not use a partial index.
 _ARE_AUTOMATIC: Final = f"\"user\" = '{STORED_AUTOMATIC}'"
-_MAKE_AUTOMATIC: Final = (
+MAKE_AUTOMATIC: Final = (  #: finds the lessons that the filter learned by itself
     f"CREATE INDEX IF NOT EXISTS automatic ON lessons (label, time) WHERE {_ARE_AUTOMATIC}",
-    "CREATE TABLE IF NOT EXISTS peoples (letter BLOB PRIMARY KEY) WITHOUT ROWID",
 )
 _MAKE_CONFIRMED: Final = (
     "CREATE TABLE IF NOT EXISTS confirmed (change INTEGER PRIMARY KEY)",
@@ -37,36 +36,6 @@ _BURY: Final = (
     "WHERE (tombstones.time, tombstones.node) < (excluded.time, excluded.node)"
 )
 _N_USERS: Final = ""  # the row of this name in `taught` holds the number of users
-
-
-class AutomaticLessons:
-    """The automatic lessons of a journal, and the messages that are reserved for people."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def create_table(self) -> None:
-        """Create the index and the table if they are missing; call inside `writing`, before all other methods."""
-        self._db.make(_MAKE_AUTOMATIC)
-
-    def reserve(self, identities: Iterable[bytes]) -> None:
-        """Note the identities of messages that people have taught or forgotten."""
-        sql = "INSERT INTO peoples VALUES (?) ON CONFLICT DO NOTHING"
-        self._db.run_many(sql, [(identity[16:],) for identity in identities])
-
-    def is_reserved(self, identity: bytes) -> bool:
-        """Tell whether a message is reserved for people."""
-        return bool(self._db.rows("SELECT 1 FROM peoples WHERE letter = ?", identity[16:]))
-
-    def reserved_ends(self) -> list[bytes]:
-        """Return the last 16 bytes, which suffice, of the identities that are reserved for people."""
-        return [end for (end,) in self._db.rows("SELECT letter FROM peoples")] if self._db.has("peoples") else []
-
-    def n_since(self, label: str, time: float) -> int:
-        """Return how many automatic lessons of a label were learned after a time."""
-        sql = f"SELECT count(*) FROM lessons WHERE {_ARE_AUTOMATIC} AND label = ? AND time > ?"  # noqa: S608
-        ((n,),) = self._db.rows(sql, label, time)
-        return int(n)
 
 
 class Confirmations:

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from itertools import zip_longest
 
+from priory.journal.database import Row, loaded_user
 from priory.journal.journal import Journal
 from priory.journal.lesson import AUTOMATIC, JournalError, LessonUser
+from priory.journal.silence import Told
 
 
 def merge(journal: Journal, other: Journal) -> dict[str, int]:
@@ -14,9 +16,9 @@ def merge(journal: Journal, other: Journal) -> dict[str, int]:
     merged. A message that people have taught or forgotten, in either journal, has no automatic lesson.
     """
     outcomes = {"added": 0, "relabelled": 0, "known": 0}
-    _reserve_for_people(journal, other.automatic.reserved_ends())
+    _leave_to_people(journal, other.silence.every_told())
     for lesson in other.lessons():
-        if lesson.is_automatic and _is_reserved(journal, lesson.digest):
+        if lesson.is_automatic and journal.silence.told([lesson.digest]):
             outcomes["known"] += 1
             continue
         rank = journal.rank_of(lesson.digest, lesson.user)
@@ -34,19 +36,13 @@ def merge(journal: Journal, other: Journal) -> dict[str, int]:
     return outcomes
 
 
-def _reserve_for_people(journal: Journal, ends: list[bytes]) -> None:
-    """Reserve messages for people, given by the last 16 bytes of their identities, and forget the automatic lessons."""
-    if ends:
-        journal.automatic.create_table()
-        identities = [bytes(16) + end for end in ends]
-        journal.automatic.reserve(identities)
-        for identity in identities:
-            journal.forget(identity, AUTOMATIC)
-
-
-def _is_reserved(journal: Journal, identity: bytes) -> bool:
-    journal.automatic.create_table()
-    return journal.automatic.is_reserved(identity)
+def _leave_to_people(journal: Journal, told: list[Told]) -> None:
+    """Note what people said about messages, and forget the automatic lessons about these."""
+    if told:
+        journal.silence.create_tables()
+        journal.silence.tell(told)
+        for message in told:
+            journal.forget(message.identity, AUTOMATIC)
 
 
 def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = lambda _: None) -> int:
@@ -55,9 +51,6 @@ def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = l
     n = 0
     with target.writing():
         target.name_labels(source.labels())
-        if ends := source.automatic.reserved_ends():
-            target.automatic.create_table()
-            target.automatic.reserve([bytes(16) + end for end in ends])
         for lesson in source.lessons():
             target.learn(lesson)
             progressed(1)
@@ -65,7 +58,24 @@ def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = l
         for digest, user in source.queries.existing(sorted(source.confirmed_changes())):
             if label := source.label_of(digest, user):
                 target.confirm(digest, user, label)
+        _copy_silence(source, target)
     return n
+
+
+def _copy_silence(source: Journal, target: Journal) -> None:
+    """Copy what people said and did not say about checked mail."""
+    stored = source.silence.load()
+    told = source.silence.every_told()
+    if not (stored or told):
+        return
+    target.silence.create_tables()
+    target.silence.tell(told)
+    for digest, user, decision, bins in source.silence.every_judged():
+        target.silence.judge(digest, loaded_user(user), decision, bins)
+    for file, time in source.silence.concluded_files():
+        target.silence.conclude(file, time)
+    if stored:
+        target.silence.store(stored)
 
 
 def verify(source: Journal, target: Journal, counts_digest: Callable[[Journal], str]) -> str:
@@ -73,8 +83,10 @@ def verify(source: Journal, target: Journal, counts_digest: Callable[[Journal], 
     for original, copied in zip_longest(source.lessons(), target.lessons()):
         if original != copied:
             raise _differ(source, target, "a lesson")
-    if set(source.automatic.reserved_ends()) != set(target.automatic.reserved_ends()):
-        raise _differ(source, target, "the list of messages reserved for people")
+    if set(source.silence.every_told()) != set(target.silence.every_told()):
+        raise _differ(source, target, "the list of messages that people spoke about")
+    if source.silence.load() != target.silence.load() or _judged_lessons(source) != _judged_lessons(target):
+        raise _differ(source, target, "the tally of checked mail")
     if _confirmed_lessons(source) != _confirmed_lessons(target):
         raise _differ(source, target, "the list of confirmed labels")
     digest = counts_digest(source)
@@ -85,6 +97,10 @@ def verify(source: Journal, target: Journal, counts_digest: Callable[[Journal], 
 
 def _confirmed_lessons(journal: Journal) -> set[tuple[bytes, LessonUser]]:
     return set(journal.queries.existing(journal.confirmed_changes()))
+
+
+def _judged_lessons(journal: Journal) -> list[Row]:
+    return sorted(tuple(row) for row in journal.silence.every_judged())
 
 
 def _refuse(source: Journal, target: Journal) -> None:

@@ -142,8 +142,11 @@ class Follower:
             changes = list(journal.changes_between(point.change, end))
             is_last = end == position.change
             stamp = position.stamp if is_last else journal.stamp_of(end)
-            tallies = journal.tallies() if is_last else None
-            return ChangeBatch(point, SyncPoint(end, stamp), changes, tallies), False
+            if not is_last:
+                return ChangeBatch(point, SyncPoint(end, stamp), changes, None), False
+            silence = journal.silence.load()
+            estimate = silence.estimate if silence else b""
+            return ChangeBatch(point, SyncPoint(end, stamp), changes, journal.tallies(), estimate), False
 
 
 class _Notifications:

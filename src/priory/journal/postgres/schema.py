@@ -66,7 +66,23 @@ CREATE TABLE snapshots (
 );
 ALTER TABLE snapshots ALTER bytes SET STORAGE EXTERNAL;
 """
-STEPS: Final = (_FIRST,)
+_SILENCE: Final = """
+DROP TABLE peoples;
+CREATE TABLE told (
+  letter bytea PRIMARY KEY,            -- the end of the identity of a message
+  message bytea,                       -- and of its digest
+  "user" text COLLATE "C" NOT NULL,
+  time double precision NOT NULL
+);
+CREATE TABLE judged (
+  change bigint PRIMARY KEY REFERENCES lessons ON DELETE CASCADE,
+  decision text COLLATE "C" NOT NULL,
+  bins bytea NOT NULL
+);
+CREATE TABLE silence (labels text NOT NULL, silent bytea NOT NULL, estimate bytea NOT NULL);
+CREATE TABLE concluded (file text COLLATE "C" PRIMARY KEY, time double precision NOT NULL);
+"""
+STEPS: Final = (_FIRST, _SILENCE)
 FORMAT: Final = len(STEPS)
 
 

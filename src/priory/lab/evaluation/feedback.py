@@ -127,6 +127,11 @@ class Feedback:
         """Whether every message is taught at once and rightly."""
         return self == Feedback(seed=self.seed)
 
+    @property
+    def leaves_silence(self) -> bool:
+        """Whether people say nothing about mail that lies where it belongs, or that they never look at."""
+        return self.teach not in {Teaching.EVERY, Teaching.DELAYED}
+
     def __str__(self) -> str:
         if self.few:
             return f"{self.few}, {100 * self.flipped:g} % of the lessons wrong" if self.flipped else str(self.few)

@@ -62,7 +62,9 @@ def replay_source(
     is_resumed = any(folder.load_partial(name).n_seen for name in models)
     log, start = _MailLog(), time.perf_counter()
     with bench.progress("replaying", source.n_messages) as advance:
-        learners = {name: partial(learner_named, name, options) for name in models}
+        learners = {
+            name: partial(learner_named, name, options, hears_silence=feedback.leaves_silence) for name in models
+        }
         checkpoint = Checkpoint(folder.load_partial, folder.save_partial)
         mail = with_progress(log.record(_in_order_of_arrival(source, bench.jobs)), advance)
         runs = replay(mail, learners, options.labels, feedback, checkpoint, source.n_messages)

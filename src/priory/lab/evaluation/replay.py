@@ -134,6 +134,7 @@ class _Teacher:
         self._window = window
         self._late: deque[_Heard] = deque()
         self._since_question: list[_Heard] = []
+        self._concluded: list[Example] = []
 
     def lessons(self, heard: _Heard) -> Iterator[tuple[Example, str | None]]:
         """Take in the next message, and yield the lessons that are due."""
@@ -141,12 +142,20 @@ class _Teacher:
         while len(self._late) > self._feedback.delay and self._is_due(self._late[0], heard.time):
             due = self._late.popleft()
             yield due.example, due.label
+            if not self._window:
+                self._concluded.append(due.example)
         if self._window:
             self._since_question.append(heard)
             if len(self._since_question) == self._window:
                 asked = max(self._since_question, key=lambda candidate: (candidate.label is None, candidate.risk))
+                self._concluded += [earlier.example for earlier in self._since_question]
                 self._since_question.clear()
                 yield asked.example, asked.answer
+
+    def concluded(self) -> list[Example]:
+        """Return the messages about which people have had time to speak since the last call."""
+        concluded, self._concluded = self._concluded, []
+        return concluded
 
     def _is_due(self, waiting: _Heard, now: float) -> bool:
         return not self._feedback.days or now - waiting.time >= self._feedback.days * DAY_S
@@ -191,6 +200,8 @@ class _Replay:
             heard = _Heard(example, label, reader.label, self._now, partial.risks[number])
             for earlier, taught in self._teachers[name].lessons(heard):
                 self._learn(name, learner, earlier, taught)
+            for past in self._teachers[name].concluded() if self._feedback.leaves_silence else ():
+                learner.conclude(past)
         self._save_regularly()
 
     def teach(self, example: Example) -> None:
@@ -210,6 +221,8 @@ class _Replay:
         for name, learner in self._learners.items():
             if len(self._partial[name].logs) <= len(self._names):  # otherwise it was judged before an interruption
                 self._judge(learner, example, self._partial[name])
+            elif self._feedback.leaves_silence:
+                learner.judge(example)  # what was said about it has to be concluded again
         self._seen.update(example.message.digest + example.label.encode())
         self._texts.append(text_columns(example.message.features))
         self._names.append(example.name)

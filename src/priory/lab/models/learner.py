@@ -15,12 +15,14 @@ from priory.decision import Costs, cheapest
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
+from priory.journal.checked import CheckedMessage
 from priory.lab.error import LabError
 from priory.lab.examples import Example
 from priory.lab.models.filter_classifier import temp_home
 from priory.lab.predictions import from_log_odds, log_probabilities
 from priory.lab.run import LogOddsTerms, Reason
 
+FEWEST_CONCLUDED: Final = 10  #: messages that are concluded together
 FOLDED_BITS: Final = 20  #: log2 of the columns for classifiers other than the filter
 
 
@@ -42,6 +44,9 @@ class Learner(Protocol):
 
     def learn(self, example: Example, label: str) -> None:
         """Learn one message."""
+
+    def conclude(self, example: Example) -> None:
+        """Take note that people have had time to speak about a message, whether they did or not."""
 
     def reasons(self, raw: bytes) -> LogOddsTerms | None:
         """Return the terms of the log-odds of a message; None if the model has none."""
@@ -66,6 +71,9 @@ def cheapest_prediction(logs: NDArray[np.float64], costs: Costs) -> Prediction:
 class FilterLearner:
     """A new filter: every message goes through `Filter.check` and then `Filter.learn`.
 
+    Where people say nothing about much of the mail, the filter also learns from silence. What a daemon concludes once a
+    day is concluded here when 2 % more messages wait.
+
     >>> with FilterLearner(Options()) as learner:
     ...     hello = Example("inbox:1", "ham", learner.filter.prepare(b"Subject: hello"))
     ...     learner.learn(hello, "ham")
@@ -75,9 +83,15 @@ class FilterLearner:
 
     decides_itself = False
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, *, hears_silence: bool = False) -> None:
         self._home = temp_home()
         self.filter = Filter.open(self._home.name, replace(options, store=None))
+        self._hears_silence = hears_silence
+        self._checked: dict[bytes, CheckedMessage] = {}  # by digest: messages about which people may still speak
+        self._waiting: list[CheckedMessage] = []  # to be concluded
+        self._n_concluded = 0
+        if hears_silence:
+            self.filter.silence.start()
 
     def __enter__(self) -> Self:
         return self
@@ -89,12 +103,24 @@ class FilterLearner:
     def judge(self, example: Example) -> Prediction:
         """Return the verdict of the filter."""
         verdict = self.filter.check(example.message)
+        if self._hears_silence and (checked := self.filter.silence.checked_message(example.message, verdict)):
+            self._checked[example.message.digest] = checked
         logs = from_log_odds([claim.log_odds for claim in verdict.claims.values()])
         return Prediction(logs, verdict.label, verdict.expected_cost)
 
     def learn(self, example: Example, label: str) -> None:
         """Learn one message."""
         self.filter.learn(example.message, label)
+
+    def conclude(self, example: Example) -> None:
+        """Count silence about a message, unless people have spoken about it."""
+        checked = self._checked.pop(example.message.digest, None)
+        if checked is not None:
+            self._waiting.append(checked)
+        if len(self._waiting) >= max(FEWEST_CONCLUDED, self._n_concluded // 50):
+            self._n_concluded += len(self._waiting)
+            self.filter.silence.conclude(self._waiting)
+            self._waiting = []
 
     def reasons(self, raw: bytes) -> LogOddsTerms | None:
         """Return the prior and the readable terms; n-grams are one sum."""
@@ -154,6 +180,9 @@ class PartialFitLearner:
         """Learn one message."""
         self._model.partial_fit(_row(example.message), [label], classes=np.sort(self._labels))
         self._taught.add(label)
+
+    def conclude(self, example: Example) -> None:
+        """Do nothing: silence says nothing to this model."""
 
     def reasons(self, raw: bytes) -> LogOddsTerms | None:  # noqa: ARG002 - folded columns have no names
         """Return None: folded columns have no names."""

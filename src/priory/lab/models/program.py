@@ -66,6 +66,9 @@ class ProgramLearner:
         """Have the program learn one message."""
         self._run(label, example)
 
+    def conclude(self, example: Example) -> None:
+        """Do nothing: a program is told nothing about silence."""
+
     def reasons(self, raw: bytes) -> LogOddsTerms | None:  # noqa: ARG002 - a program gives no terms
         """Return None: a program gives no terms."""
         return None

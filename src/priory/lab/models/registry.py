@@ -149,10 +149,13 @@ _LEARNERS: Final[Mapping[str, Callable[[], Any]]] = {
 }
 
 
-def learner_named(name: str, options: Options) -> Learner:
-    """Return a model for a replay by its name, one of yours with `partial_fit`, or a program as `program:COMMAND`."""
+def learner_named(name: str, options: Options, *, hears_silence: bool = False) -> Learner:
+    """Return a model for a replay by its name, one of yours with `partial_fit`, or a program as `program:COMMAND`.
+
+    Only the filter can hear silence.
+    """
     if name == "filter":
-        return FilterLearner(options)
+        return FilterLearner(options, hears_silence=hears_silence)
     if name.startswith(PROGRAM):
         return ProgramLearner(name.removeprefix(PROGRAM), options.costs)
     if name in _LEARNERS:

@@ -16,8 +16,9 @@ from typing import IO, Final
 from priory.filter.counts import SNAPSHOT_EVERY
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.filter.prepare import Prepared
+from priory.filter.silence import MAIL
 from priory.journal import JournalAwayError, JournalBusyError
+from priory.journal.checked import checked_files_due
 from priory.journal.shared.outbox import is_waiting
 from priory.processes.log import log, log_error
 from priory.server.filter_thread import IDLE_S, FilterThread
@@ -29,7 +30,8 @@ RETENTION_PAUSE_S: Final = 300.0  #: seconds between two complete passes over th
 RETENTION_STEP_S: Final = 0.5  #: seconds between two steps of a pass; each step forgets a few lessons
 RETENTION_LOCK: Final = "ageing.lock"
 SHARED_TASKS_S: Final = 5.0  #: seconds between two looks for tasks that a shared journal needs
-PAUSE_S: Final = 60.0  #: seconds without automatic lessons of a label that the filter has declined, or after an error
+CONCLUSION_S: Final = 600.0  #: seconds between two looks for checked mail that silence can be concluded from
+PAUSE_S: Final = 60.0  #: seconds without a pass over the limits after an error
 
 
 class RetentionTask:
@@ -102,34 +104,29 @@ class LessonThread:
         home: Path,
         options: Options,
         idle_s: float = IDLE_S,
-        autolearned: Callable[[str], None] = lambda _label: None,
+        autolearned: Callable[[str, int], None] = lambda *_: None,
     ) -> None:
         self._home = home
         self._autolearned = autolearned
         self._thread = FilterThread(home, options, idle_s)
         self._is_shared = options.store is not None
+        self._silence_days = options.silence.days
         self._shared_tasks_at = 0.0
         self._saved_change = 0  # the journal's change at which a snapshot was last written
         self._retention = RetentionTask(home) if options.limits else None
         self._retention_at = 0.0
-        self._autolearn_at: dict[str, float] = {}  # by label: no automatic lesson before this time
+        self._conclusion_at = 0.0
 
     def tell(self, request: Request) -> "asyncio.Future[tuple[bytes, str]]":
         """Learn or forget the message of a TELL request."""
         return self._thread.submit(partial(self._tell, request))
 
-    def offer(self, message: Prepared, label: str) -> None:
-        """Learn a message automatically unless other work is waiting: lessons of people come first."""
-        if not self._thread.n_waiting and time.monotonic() >= self._autolearn_at.get(label, 0.0):
-            self._thread.submit(partial(self._autolearn, message, label)).add_done_callback(
-                lambda future: self._autolearned(label) if future.result() == "learned" else None
-            )
-
     def run_idle_tasks(self, change: int = 0) -> None:
         """Do due tasks while there is nothing to learn, and close the filter after a while.
 
         With a shared journal, deliver the lessons that were kept while it could not be reached, and write a snapshot if
-        other machines have taught much since the last one. `change` is the journal's number for the latest change.
+        other machines have taught much since the last one. Conclude what silence says about mail that was checked some
+        days ago. `change` is the journal's number for the latest change.
         """
         if self._is_shared and not self._thread.n_waiting and time.monotonic() >= self._shared_tasks_at:
             self._shared_tasks_at = time.monotonic() + SHARED_TASKS_S
@@ -138,6 +135,10 @@ class LessonThread:
             if change - self._saved_change >= SNAPSHOT_EVERY:
                 self._saved_change = change
                 self._thread.submit(self._save).add_done_callback(_log_failure)
+        if not self._thread.n_waiting and time.monotonic() >= self._conclusion_at:
+            self._conclusion_at = time.monotonic() + CONCLUSION_S
+            if checked_files_due(self._home, MAIL, self._silence_days):
+                self._thread.submit(self._conclude).add_done_callback(_log_failure)
         self._thread.close_if_idle()
 
     def apply_retention(self) -> None:
@@ -181,18 +182,13 @@ class LessonThread:
         with write_lock(self._home):
             return tell(request, filter_)
 
-    def _autolearn(self, message: Prepared, label: str) -> str:
-        """Learn a message; pause the label if the filter declines its lessons, or after an error."""
-        try:
-            outcome: str = self._thread.filter.autolearn(message, label)
-        except Exception as error:  # noqa: BLE001 - no client waits for the result
-            log_error(error)
-            outcome = "failed"
-        if outcome == "learned":
-            log("autolearn", label=label)
-        if outcome in {"early", "full", "failed"}:
-            self._autolearn_at[label] = time.monotonic() + PAUSE_S
-        return outcome
+    def _conclude(self) -> None:
+        filter_ = self._thread.filter
+        with write_lock(self._home), suppress(JournalAwayError):
+            conclusion = filter_.silence.conclude_due()
+            log("concluded", **conclusion.figures)
+            for label, n in conclusion.learned.items():
+                self._autolearned(label, n)
 
 
 def _log_failure(future: "asyncio.Future[None]") -> None:

@@ -24,10 +24,12 @@ from typing import Final
 import priory.filter.evidence
 import priory.filter.forget
 import priory.filter.learn
-import priory.filter.retention  # noqa: F401
+import priory.filter.retention
+import priory.filter.silence  # noqa: F401
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
+from priory.filter.verdict import Verdict
 from priory.journal import JournalError
 from priory.processes.log import log, log_error
 from priory.server.daemon.lesson_thread import LessonThread
@@ -43,6 +45,7 @@ from priory.wire.spamd import Request
 
 SWEEP_S: Final = 0.5  #: seconds between two looks at all connections
 SWEEP_FULL_S: Final = 0.1  #: while the worker has as many clients as it may: others may be waiting
+COMPLAIN_S: Final = 60.0  #: seconds between two complaints that checked mail cannot be recorded
 SLOW_S: Final = 0.5  #: if there are too many clients, those that have been sending for longer are disconnected
 
 
@@ -74,7 +77,7 @@ class _Worker:
     ) -> None:
         self._filter = filter_
         self._lesson_thread = LessonThread(
-            filter_.home, filter_.options, autolearned=lambda label: tally.add(("autolearned", label))
+            filter_.home, filter_.options, autolearned=lambda label, n: tally.add(("autolearned", label), n)
         )
         self._serving = serving
         self._listeners = listeners
@@ -82,6 +85,7 @@ class _Worker:
         self._max_connections = serving.connections_per_worker
         self._connections: dict[Connection, None] = {}  # in the order in which they came
         self._starting: set[asyncio.Task[object]] = set()
+        self._complain_at = 0.0  # not before this time about mail that cannot be recorded
         self._trouble: Exception | None = None  # why the shared journal cannot be followed, as last logged
         self._is_accepting = False
         self._is_retiring = False
@@ -197,7 +201,7 @@ class _Worker:
         max_bytes = self._serving.max_bytes
         if protocol == "milter":
             policy = self._serving.policy
-            return MilterConnection(max_bytes, self._filter, policy, self._tally, self._on_closed, self._offer)
+            return MilterConnection(max_bytes, self._filter, policy, self._tally, self._on_closed, self._record)
         return SpamdConnection(max_bytes, self._answer, self._tally, self._on_closed)
 
     def _on_started(self, connection: Connection, task: "asyncio.Task[object]") -> None:
@@ -208,11 +212,19 @@ class _Worker:
     def _answer(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
         if request.verb == "TELL":
             return self._lesson_thread.tell(request)
-        return answer(request, self._filter, self._offer)
+        return answer(request, self._filter, self._record)
 
-    def _offer(self, message: Prepared, label: str) -> None:
-        """Offer a message to be learned automatically, after the event loop has sent its answer."""
-        asyncio.get_running_loop().call_soon(self._lesson_thread.offer, message, label)
+    def _record(self, message: Prepared, verdict: Verdict) -> None:
+        """Record a message that was checked on arrival, after the event loop has sent its answer."""
+        asyncio.get_running_loop().call_soon(self._record_now, message, verdict)
+
+    def _record_now(self, message: Prepared, verdict: Verdict) -> None:
+        try:
+            self._filter.silence.record(message, verdict)
+        except OSError as error:
+            if time.monotonic() >= self._complain_at:
+                self._complain_at = time.monotonic() + COMPLAIN_S
+                log("error", what=repr(f"checked mail cannot be recorded: {error.strerror}"))
 
     def _sweep(self) -> None:
         """Disconnect clients that take too long and, if there are too many, all that are slow to send."""

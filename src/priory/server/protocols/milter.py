@@ -38,10 +38,10 @@ class MilterConnection(Connection):
         policy: Policy,
         tally: ProcessTally,
         on_closed: Callable[[Connection], None],
-        offer: Callable[[Prepared, str], None] = lambda *_: None,
+        record: Callable[[Prepared, Verdict], None] = lambda *_: None,
     ) -> None:
         super().__init__(tally, on_closed)
-        self._offer = offer
+        self._record = record
         self._milter = Milter(max_bytes, watched=OURS)
         self._filter = filter_
         self._policy = policy
@@ -105,8 +105,7 @@ class MilterConnection(Connection):
         try:
             prepared = self._filter.prepare(raw)
             verdict = self._filter.check(prepared, message.recipient)
-            if self._filter.would_learn(verdict) and not message.is_cut:  # part of a message has another digest
-                self._offer(prepared, verdict.label)
+            self._record(prepared, verdict)
             action, answer = self._act_on(verdict)
             label = verdict.label
         except Exception as error:  # noqa: BLE001 - mail must flow whatever is wrong here

@@ -52,6 +52,18 @@ class CalibrationAnswer(TypedDict):
 
 
 @closed
+class SilenceAnswer(TypedDict):
+    """What people say about mail that was checked on arrival, and how often they say nothing."""
+
+    silent: Annotated[int, Field(description="Messages about which nobody said anything.")]
+    moved: Annotated[int, Field(description="Messages that people said to be elsewhere than the filter had said.")]
+    move_rates: Annotated[
+        dict[str, float],
+        Field(description="By label: the estimated share of the messages wrongly given that label that people move."),
+    ]
+
+
+@closed
 class StatsAnswer(TypedDict):
     """The number of lessons, the use of the table of counts, and the calibration."""
 
@@ -67,6 +79,9 @@ class StatsAnswer(TypedDict):
     ]
     thresholds: Annotated[dict[str, float], Field(description="The probability from which each verdict is given.")]
     journal_bytes: int
+    silence: Annotated[
+        SilenceAnswer | None, Field(description="Null until mail that was checked has lain for the days of [silence].")
+    ]
 
 
 @closed
@@ -80,7 +95,7 @@ class ModelAnswer(TypedDict):
     kinds: Annotated[dict[str, float], Field(description="The kinds of features in use, each with its weight.")]
     patterns: Annotated[int, Field(description="The number of your own patterns.")]
     smoothing: float
-    autolearn: bool
+    learns_from_silence: bool
 
 
 @closed
@@ -197,5 +212,5 @@ def _model(filter_: Filter) -> ModelAnswer:
         "kinds": {kind: weight for kind, weight in options.weights.items() if kind in spec.kinds},
         "patterns": len(spec.patterns),
         "smoothing": options.smoothing,
-        "autolearn": options.autolearn is not None,
+        "learns_from_silence": options.silence.learns,
     }
