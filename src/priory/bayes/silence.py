@@ -56,6 +56,11 @@ class SilenceTally(NamedTuple):
         silent = (_no_messages(), _no_messages(), _no_messages())
         return cls(silent, [[0, 0], [0, 0], [0, 0]])
 
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        rest, undecided, own = (array("q", side) for side in self.silent)
+        return type(self)((rest, undecided, own), [list(numbers) for numbers in self.said])
+
     @property
     def n_silent(self) -> int:
         """The number of messages about which nobody said anything."""

@@ -117,8 +117,12 @@ class Silence:
     def start(self) -> None:
         """Note from here on what people say, also if no mail is recorded in this home."""
         with self._journal.writing():
-            self._journal.silence.create_tables()
+            self._create_tables()
         self._is_used = True
+
+    def _create_tables(self) -> None:
+        if not self._journal.silence.exists:
+            self._journal.silence.create_tables()
 
     # Checked mail
 
@@ -163,7 +167,7 @@ class Silence:
         Returns the last lesson that was forgotten, if any.
         """
         if self.is_used:
-            self._journal.silence.create_tables()
+            self._create_tables()
             self._journal.silence.tell(told)
         change = None
         if any(self._counts.automatic):
@@ -190,15 +194,16 @@ class Silence:
         with self._counts.changing():
             if file and notes.is_concluded(file):
                 return Conclusion()
-            notes.create_tables()
+            self._create_tables()
             self._journal.name_labels(self._labels)
             silent, n_told = self._sort_out({message.identity: message for message in messages})
-            tallies = self._tallies()
+            without_lesson = self._stored_tallies()
             for message in silent:
-                _count(tallies, self._labels, message.decision, _packed_bins(message.scores), 1)
+                _count(without_lesson, self._labels, message.decision, _packed_bins(message.scores), 1)
+            tallies = self._with_lessons(without_lesson)
             self._counts.set_silence(pack_estimates(self._estimates(tallies)))
             learned = self._learn(silent, tallies)
-            self._store(tallies, learned)
+            self._store(without_lesson, learned)
             if file:
                 notes.conclude(file, self._journal.now())
             self._journal.mark_change()
@@ -208,9 +213,9 @@ class Silence:
         """Return what silence has said so far, in numbers; None if nothing was concluded yet."""
         if not self._counts.silence:
             return None
-        tally, *_ = self._tallies()
-        moved = max(tally.n_moved for tally in self._tallies())
-        return SilenceStats(tally.n_silent, moved, {label: self._move_rate(label) for label in self._labels})
+        tallies = self._with_lessons(self._stored_tallies())
+        moved = max(tally.n_moved for tally in tallies)
+        return SilenceStats(tallies[0].n_silent, moved, {label: self._move_rate(label) for label in self._labels})
 
     def _sort_out(self, messages: dict[bytes, CheckedMessage]) -> tuple[list[CheckedMessage], int]:
         """Note what the filter had said about messages that people taught; return the others, and the number taught."""
@@ -229,13 +234,16 @@ class Silence:
         ]
         return silent, len(known)
 
-    def _tallies(self) -> list[SilenceTally]:
-        """Return the tally of each contrast, from what is stored and from the lessons about checked messages."""
+    def _stored_tallies(self) -> list[SilenceTally]:
+        """Return the tally of each contrast for silent messages without a lesson; those of other labels are dropped."""
         stored = self._journal.silence.load()
-        n_contrasts = len(contrasts(len(self._labels)))
-        is_ours = stored is not None and stored.labels == ",".join(self._labels)
-        tallies = unpack_silent(stored.silent) if stored and is_ours else []
-        tallies = tallies or [SilenceTally.empty() for _ in range(n_contrasts)]
+        if stored is not None and stored.labels == ",".join(self._labels):
+            return unpack_silent(stored.silent)
+        return [SilenceTally.empty() for _ in contrasts(len(self._labels))]
+
+    def _with_lessons(self, without_lesson: list[SilenceTally]) -> list[SilenceTally]:
+        """Return the tallies with the checked messages that have a lesson, too."""
+        tallies = [tally.copy() for tally in without_lesson]
         for lessons in self._journal.silence.judged_lessons():
             if lessons.is_automatic:
                 _count(tallies, self._labels, lessons.decision, lessons.bins, lessons.n)
@@ -309,19 +317,16 @@ class Silence:
         self._counts.automatic[self._labels.index(message.decision)] += 1
         self._counts.add(features.buckets, message.decision, None)
 
-    def _store(self, tallies: list[SilenceTally], learned: list[CheckedMessage]) -> None:
+    def _store(self, without_lesson: list[SilenceTally], learned: list[CheckedMessage]) -> None:
         """Store the numbers of silent messages; those with a lesson are noted beside it, and go with it."""
         notes = self._journal.silence
-        for lessons in notes.judged_lessons():
-            if lessons.is_automatic:
-                _count(tallies, self._labels, lessons.decision, lessons.bins, -lessons.n)
         self._journal.number_changes()  # writes the rows of the lessons
         for message in learned:
             bins = _packed_bins(message.scores)
-            _count(tallies, self._labels, message.decision, bins, -1)
+            _count(without_lesson, self._labels, message.decision, bins, -1)
             notes.judge(message.identity, AUTOMATIC, message.decision, bins)
         estimate = pack_estimates(self._counts.silence)
-        notes.store(StoredSilence(",".join(self._labels), pack_silent(tallies), estimate))
+        notes.store(StoredSilence(",".join(self._labels), pack_silent(without_lesson), estimate))
 
 
 def _side(decision: str, label: str) -> int:
