@@ -85,7 +85,7 @@ def learned_part(record: "TrackRecord", storage: Storage) -> Html:
 
         words = f"Based on {number(record.n)} lessons, each predicted before it was learned."
         plots = element("div", *_draw(*trust_plots(record)), class_="plots")
-        parts += [element("p", words, class_="quiet"), *_doubt(storage.stats), plots]
+        parts += [element("p", words, class_="quiet"), *_doubt(storage.stats), *_silence(storage.stats), plots]
     return together(_live("trust", *parts), _live("kept", *_storage(storage)))
 
 
@@ -98,6 +98,15 @@ def _doubt(stats: Stats) -> list[Html]:
         "the plots show more mistakes than it makes. Correcting the labels makes it better: "
     )
     return [element("p", words, element("a", "labels that look wrong", href="/journal/suspects"), ".", class_="notice")]
+
+
+def _silence(stats: Stats) -> list[Html]:
+    """Say what people have left alone, if that is known."""
+    if stats.silence is None:
+        return []
+    return [
+        element("p", f"Mail that was checked: {stats.silence}. Calibration takes both into account.", class_="quiet")
+    ]
 
 
 def trouble_part(name: str, detail: str) -> Html:
