@@ -114,8 +114,7 @@ class JournalCounts:
             if not self._follow(now):
                 self._build(now)
             if is_behind:
-                stored = self.journal.silence.load()
-                self.set_silence(stored.estimate if stored else b"")
+                self._load_silence()
         except JournalAwayError:
             raise  # each page of changes was applied as a whole, so the counts are still right
         except UnknownLabelError:
@@ -156,6 +155,10 @@ class JournalCounts:
         self.automatic = [automatic.get(label, 0) for label in self.labels]
         totals: list[int] = self.counts.totals.tolist()
         return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self.labels]
+
+    def _load_silence(self) -> None:
+        stored = self.journal.silence.load()
+        self.set_silence(stored.estimate if stored else b"")
 
     def set_silence(self, packed: bytes) -> None:
         """Take over the packed estimates of what silence says; estimates for other labels are ignored."""
@@ -220,6 +223,7 @@ class JournalCounts:
         self.invalidate()
         with self.journal.reading():
             self._build(self.journal.position())
+            self._load_silence()
 
     def _build(self, now: Position) -> None:
         self._start_empty()

@@ -59,8 +59,9 @@ class Rescorer:
                         self._learn_again(lesson)
 
     def _learn_again(self, lesson: Lesson) -> None:
-        """Forget a lesson and learn it again with its scores; it stays confirmed if it was."""
+        """Forget a lesson and learn it again with its scores; all notes about it stay."""
         is_confirmed = self._journal.is_confirmed(lesson.digest, lesson.user)
+        judgement = self._journal.silence.judgement(lesson.digest, lesson.user)
         if self._counts.forget(lesson.digest, lesson.user):
             features, scored = unpack_features(lesson.features, self._journal.bits), None
             if are_comparable(self._counts.counts.totals):
@@ -71,6 +72,9 @@ class Rescorer:
             self._counts.add_personal(lesson.user, lesson.label, scored, features.buckets, features.offsets)
             if is_confirmed:
                 self._journal.confirm(lesson.digest, lesson.user, lesson.label)
+            if judgement:
+                self._journal.write_lessons()
+                self._journal.silence.judge(lesson.digest, lesson.user, *judgement)
 
 
 def _corrections(predicted: HeldOut | None, n: int) -> list[int]:

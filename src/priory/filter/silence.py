@@ -181,10 +181,12 @@ class Silence:
         """Conclude the files whose messages have lain for the time of the rules."""
         total = Conclusion()
         for path in checked_files_due(self._home, program, self._rules.days, self._journal.now):
-            name = f"{self._journal.node}/{path.name}"
-            conclusion = self.conclude(list(read_checked(path)), name)
+            try:
+                messages = list(read_checked(path))
+            except FileNotFoundError:  # another process has concluded it
+                continue
+            silent, told, learned = self.conclude(messages, f"{self._journal.node}:{path.absolute()}")
             path.unlink(missing_ok=True)  # a process that is killed here finds the name of the file in the journal
-            silent, told, learned = conclusion
             total = Conclusion(total.silent + silent, total.told + told, Counter(total.learned) + Counter(learned))
         return total
 
@@ -288,7 +290,10 @@ class Silence:
         if self._journal.users_of(message.identity):
             return False
         which, n_labels = self._labels.index(message.decision), len(self._labels)
-        features = unpack_features(message.features, self._journal.bits)
+        try:
+            features = unpack_features(message.features, self._journal.bits)
+        except ValueError:  # they were recorded for an earlier journal of this home, which had more buckets
+            return False
         plain = plain_scores(features, self._counts.counts, self._model)
         towards = log_odds_towards(plain, which, n_labels, self._lines.newest())
         return towards[0 if n_labels == 2 else which] > 0
@@ -320,7 +325,7 @@ class Silence:
     def _store(self, without_lesson: list[SilenceTally], learned: list[CheckedMessage]) -> None:
         """Store the numbers of silent messages; those with a lesson are noted beside it, and go with it."""
         notes = self._journal.silence
-        self._journal.number_changes()  # writes the rows of the lessons
+        self._journal.write_lessons()
         for message in learned:
             bins = _packed_bins(message.scores)
             _count(without_lesson, self._labels, message.decision, bins, -1)
@@ -338,7 +343,10 @@ def _side(decision: str, label: str) -> int:
 
 def _count(tallies: list[SilenceTally], labels: Sequence[str], decision: str, bins: bytes, n: int) -> None:
     """Count silent messages in the tally of each contrast."""
-    places = _struct(len(tallies)).unpack(bins)
+    packed = _struct(len(tallies))
+    if packed.size != len(bins):  # they were stored when there were fewer labels
+        return
+    places = packed.unpack(bins)
     for tally, contrast, place in zip(tallies, contrasts(len(labels)), places, strict=True):
         if place != _NO_BIN:
             tally.silent[_side(decision, labels[contrast])][place] += n

@@ -126,7 +126,7 @@ class Journal:
         """Write the number of the last change and the differences of the tally, if anything was changed."""
         if self._head is None or self.last_change == self._head.position.change:
             return
-        self._write_lessons()
+        self.write_lessons()
         self._db.number(self.last_change)
         self._db.run_many(
             "INSERT INTO tally (label, n) VALUES (?, ?) ON CONFLICT (label) DO UPDATE SET n = tally.n + excluded.n",
@@ -190,7 +190,7 @@ class Journal:
 
     def users_of(self, digest: bytes) -> list[LessonUser]:
         """Return who has taught a message."""
-        self._write_lessons()
+        self.write_lessons()
         rows = self._db.rows('SELECT "user" FROM lessons WHERE substr(digest, 17) = ?', digest[16:])
         return [loaded_user(user) for (user,) in sorted(rows)]
 
@@ -202,7 +202,7 @@ class Journal:
         """Return the ranks of the lessons about those messages that were learned."""
         ends = {digest[16:]: digest for digest in digests}
         ranks: dict[bytes, Rank] = {}
-        self._write_lessons()
+        self.write_lessons()
         remaining = iter(ends)
         while group := list(islice(remaining, MAX_PARAMETERS)):
             are_learned = f'substr(digest, 17) IN ({", ".join("?" * len(group))}) AND "user" = ?'
@@ -216,7 +216,7 @@ class Journal:
 
     def _find_lesson(self, columns: str, digest: bytes, user: LessonUser) -> tuple[Any, ...] | None:
         if (digest, user) in self._unwritten:
-            self._write_lessons()
+            self.write_lessons()
         sql = f"SELECT {columns} FROM lessons WHERE {_IS_LEARNED}"  # noqa: S608
         rows = self._db.rows(sql, digest[16:], stored_user(user))
         return rows[0] if rows else None
@@ -231,7 +231,7 @@ class Journal:
         for lesson in lessons:
             key = lesson.digest, lesson.user
             if key in unwritten or len(unwritten) == _MAX_UNWRITTEN:
-                self._write_lessons()
+                self.write_lessons()
             change += 1
             unwritten[key] = change, lesson
             tally.update(tally_rows(lesson.label, lesson.user, shared=lesson.shared))
@@ -239,7 +239,7 @@ class Journal:
                 self._user_counts[lesson.user] += 1
         self.last_change = change
 
-    def _write_lessons(self) -> None:
+    def write_lessons(self) -> None:
         """Insert the lessons learned so far; many at once take less time than one by one."""
         if not self._unwritten:
             return
@@ -282,7 +282,7 @@ class Journal:
             sql = f"UPDATE lessons SET time = ?, node = ? WHERE {_IS_LEARNED} AND (time, node) < (?, ?)"  # noqa: S608
             name = stored_user(user)
             rows = [(time, self.node, digest[16:], name, time, self.node) for digest, time in digests]
-            self._write_lessons()
+            self.write_lessons()
             self._db.run_many(sql, rows)
 
     def changes_between(self, start: int, end: int) -> Iterator[Change]:
@@ -351,7 +351,7 @@ class Journal:
         picked in the order of their digests, as if at random. This reads the whole table: it is needed a few times in
         a journal's life, and an index would cost every lesson.
         """
-        self._write_lessons()
+        self.write_lessons()
         where = '"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?'
         lessons = list(self._db.lessons(where % "held_out IS NULL", STORED_AUTOMATIC, True, label, n))
         if len(lessons) < n:
@@ -364,6 +364,6 @@ class Journal:
 
         They come in the order of their digests.
         """
-        self._write_lessons()
+        self.write_lessons()
         where = '"user" <> ? AND shared = ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?'
         return list(self._db.lessons(where, STORED_AUTOMATIC, True, label, at + 1, len(part), part, n))

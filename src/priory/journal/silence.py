@@ -127,15 +127,23 @@ class SilenceNotes:
         for (change,) in self._db.rows(sql, digest[16:], stored_user(user)):
             self._db.rows(_JUDGE, change, decision, bins)
 
+    def judgement(self, digest: bytes, user: LessonUser) -> tuple[str, bytes] | None:
+        """Return decision and bins that were noted of a lesson; None if there are none."""
+        if not self.exists:
+            return None
+        sql = 'SELECT decision, bins FROM judged JOIN lessons USING (change) WHERE substr(digest, 17) = ? AND "user" = ?'
+        rows = self._db.rows(sql, digest[16:], stored_user(user))
+        return (rows[0][0], bytes(rows[0][1])) if rows else None
+
     def judged_lessons(self) -> list[JudgedLessons]:
         """Return the numbers of lessons about messages that were checked before."""
         if not self.exists:
             return []
         sql = (
             'SELECT decision, bins, label, "user" = ?, count(*) FROM judged JOIN lessons USING (change) '
-            'GROUP BY decision, bins, label, "user" = ?'
+            "GROUP BY 1, 2, 3, 4"
         )
-        rows = self._db.rows(sql, STORED_AUTOMATIC, STORED_AUTOMATIC)
+        rows = self._db.rows(sql, STORED_AUTOMATIC)
         return [
             JudgedLessons(decision, bytes(bins), label, bool(automatic), int(n))
             for decision, bins, label, automatic, n in rows

@@ -55,6 +55,7 @@ def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = l
             target.learn(lesson)
             progressed(1)
             n += 1
+        target.write_lessons()
         for digest, user in source.queries.existing(sorted(source.confirmed_changes())):
             if label := source.label_of(digest, user):
                 target.confirm(digest, user, label)
@@ -69,11 +70,11 @@ def _copy_silence(source: Journal, target: Journal) -> None:
     if not (stored or told):
         return
     target.silence.create_tables()
-    target.silence.tell(told)
     for digest, user, decision, bins in source.silence.every_judged():
         target.silence.judge(digest, loaded_user(user), decision, bins)
     for file, time in source.silence.concluded_files():
-        target.silence.conclude(file, time)
+        target.silence.conclude(file, time)  # deletes what was said too long ago
+    target.silence.tell(told)
     if stored:
         target.silence.store(stored)
 
