@@ -11,6 +11,7 @@ log-odds differ, by at most 5e-8 here; `ROUNDING` leaves some room.
 """
 
 import json
+import re
 import sqlite3
 import subprocess
 import tarfile
@@ -22,13 +23,17 @@ from typing import Any
 import pytest
 
 import real_postgres
+from checked_mail import checked
 from priory.bayes.calibration import FEWEST_WRONG
-from priory.config import load, load_mailbox, load_reporters, load_serving
+from priory.config import ConfigError, load, load_mailbox, load_reporters, load_serving
 from priory.demo import draw
 from priory.filter.filter import Filter
 from priory.imap.store import SightingStore
-from priory.journal import StoreAddress
+from priory.features import VERSION
+from priory.journal import JournalError, Selection, StoreAddress
+from priory.journal.postgres.schema import FORMAT
 from priory.journal.shared.outbox import Outbox
+from priory.journal.shared.store import prepare_store
 from priory.lab.test_set import Sealed
 from priory.server.metrics.history import History
 from priory.server.tokens import Tokens
@@ -42,6 +47,9 @@ ROUNDING = 1e-6
 def home(tmp_path: Path) -> Path:
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
+    config = tmp_path / "priory.toml"
+    (tmp_path / "as-it-was.toml").write_text(config.read_text())
+    config.write_text(re.sub(r"\[autolearn\]\n(?:.+\n)*", "", config.read_text()))
     return tmp_path
 
 
@@ -116,7 +124,7 @@ def test_lessons_users_and_figures_are_the_same(home: Path, expected: dict[str, 
         found = stats["calibration"].pop(label)
         assert (found["slope"], found["intercept"]) == pytest.approx((line["slope"], line["intercept"]), abs=ROUNDING)
         assert found["false_positives"] == found["false_negatives"] == FEWEST_WRONG
-    assert (stats.pop("calibration"), stats.pop("wrong_labels")) == ({}, 0)
+    assert (stats.pop("calibration"), stats.pop("wrong_labels"), stats.pop("silence")) == ({}, 0, None)
     assert stats == expected["stats"]
 
 
@@ -143,10 +151,14 @@ def test_a_database_of_before_gives_the_same_verdicts(
         url = postgres.url(name)
         restore = [real_postgres.programs() / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", home / "journal.sql", url]
         subprocess.run(restore, check=True, capture_output=True)
-        (home / "elsewhere").mkdir()
-        options = load(home / "priory.toml")
-        with Filter.open(home / "elsewhere", replace(options, store=StoreAddress(url, "here"))) as filter_:
+        options = replace(load(home / "priory.toml"), store=StoreAddress(url, "here"))
+        with pytest.raises(JournalError, match="format 1 of an older Priory.* up to date with priory store prepare"):
+            Filter.open(home / "elsewhere", options)
+        assert prepare_store(StoreAddress(url), VERSION, options.spec.bits) == FORMAT
+        with Filter.open(home / "elsewhere", options) as filter_:
             assert_same_verdicts(verdicts(filter_), expected["checks"])
+            assert filter_.silence.conclude([checked(filter_, raw) for raw in MAIL[70:80]]).silent == 10
+            assert sum(filter_.forget_many(Selection(automatic=True))) == 6
 
 
 def test_the_configuration_means_the_same(home: Path) -> None:
@@ -156,13 +168,31 @@ def test_the_configuration_means_the_same(home: Path) -> None:
     assert options.costs.matrix == ((0, 10, 10), (150, 0, 20), (100, 10, 0))
     assert (options.costs.unsure, options.unwanted) == (3, ("spam",))
     assert options.limits.words == {"age": "20 years", "lessons": "5,000 lessons", "bytes": "300 MB"}
-    assert options.autolearn is not None
-    assert (options.autolearn.certainty, options.autolearn.per_day) == (0.9995, 50)
     assert (options.spec.bits, options.personal_bits, "triple" in options.spec.kinds) == (16, 16, True)
     assert (serving.workers, serving.max_connections, serving.timeout) == (2, 64, 20)
     assert mailbox is not None
     assert (mailbox.host, mailbox.move, mailbox.folders) == ("imap.mail.example", True, {"newsletter": "News"})
     assert load_reporters(path) == {"ann@mail.example", "@home.example"}
+
+
+def test_what_to_do_about_a_section_that_was_replaced_is_said(home: Path) -> None:
+    with pytest.raises(ConfigError, match=r"unknown key 'autolearn'; the filter learns from mail .* remove it"):
+        load(home / "as-it-was.toml")
+
+
+def test_messages_that_were_left_to_people_make_room_for_what_people_say(home: Path) -> None:
+    with Filter.open(home, load(home / "priory.toml")) as filter_:
+        assert filter_.journal.silence.exists is False
+        assert sum(filter_.stats().automatic.values()) == 6
+        recorded = [checked(filter_, raw) for raw in MAIL[70:80]]
+        assert filter_.silence.conclude(recorded).silent == 10
+        filter_.learn(MAIL[85], "ham")
+        (told,) = filter_.journal.silence.every_told()
+        assert told.identity[16:] == filter_.prepare(MAIL[85]).identity[16:]
+        assert sum(filter_.forget_many(Selection(automatic=True))) == 6
+        filter_.rebuild()
+    with closing(sqlite3.connect(home / "journal.sqlite")) as journal:
+        assert journal.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'peoples'").fetchone() == (0,)
 
 
 def test_tokens_are_known(home: Path, expected: dict[str, Any]) -> None:

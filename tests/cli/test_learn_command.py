@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from checked_mail import learn_from_silence
 from command import PRIORY, priory
 from priory.demo import draw
 from priory.filter.filter import Filter
@@ -115,10 +116,15 @@ def test_stats_rebuild_and_merge(inbox: Path, home: Path, tmp_path: Path):
     assert json.loads(priory("merge", home, "--json", home=tmp_path).stdout)["known"] == 200
     assert json.loads(priory("stats", "--json", home=tmp_path).stdout)["lessons"] == figures["lessons"]
     assert "thresholds" in (shown := priory("stats", home=home).stdout.decode())
-    assert "autolearning" not in shown
-    (home / "priory.toml").write_text("[autolearn]\non = true\n")
-    shown = " ".join(priory("stats", home=home).stdout.decode().split())
-    assert "autolearning waits until 200 of each label are scored" in shown
+    assert "silence" not in shown
+    assert figures["silence"] is None
+    with Filter.open(tmp_path) as filter_:
+        learned = len(learn_from_silence(filter_, list(draw(300, seed=21))))
+    shown = " ".join(priory("stats", home=tmp_path).stdout.decode().split())
+    assert "silence 270 messages left where they were, 30 moved; people seem to move " in shown
+    figures = json.loads(priory("stats", "--json", home=tmp_path).stdout)
+    assert (figures["silence"]["silent"], figures["silence"]["moved"]) == (270, 30)
+    assert sum(figures["automatic"].values()) == learned
 
 
 @pytest.mark.slow

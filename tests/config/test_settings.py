@@ -9,7 +9,7 @@ from priory.config.parse import load_toml, parse_all, serving_in
 from priory.config.reference import markdown_table
 from priory.config.settings import SECTIONS, SETTINGS, settings
 from priory.features import KINDS, Spec
-from priory.filter.options import Autolearn, Options
+from priory.filter.options import Options, SilenceRules
 from priory.imap.account import PORTS, Account
 from priory.server.options import Policy, ServeOptions
 
@@ -47,10 +47,9 @@ def test_costs_labels_features_and_patterns_are_read():
     assert "triple" not in Spec().kinds
 
 
-def test_autolearning_is_off_unless_it_is_switched_on():
-    assert parse("[autolearn]\ncertainty = 0.999").autolearn is None
-    on = parse("[autolearn]\non = true\ncertainty = 0.999\nper_day = 7").autolearn
-    assert on == Autolearn(certainty=0.999, per_day=7)
+def test_silence_counts_after_some_days_and_is_learned_unless_that_is_switched_off():
+    assert parse("").silence == SilenceRules(days=3, learns=True)
+    assert parse("[silence]\ndays = 7\nlearn = false").silence == SilenceRules(days=7, learns=False)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +72,14 @@ def test_autolearning_is_off_unless_it_is_switched_on():
         ("[table]\nbuckets = 1", "[table] unknown key 'buckets'; known are bits, personal_bits"),
         ("[features]\nwrods = true", "unknown key 'wrods'; did you mean 'word'?"),
         ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
-        ("[autolearn]\non = 1", "[autolearn] on must be true or false, not 1"),
+        ("[silence]\ndays = 0", "[silence] days must be a whole number from 1 to 60, not 0"),
+        ("[silence]\ndays = 61", "[silence] days must be a whole number from 1 to 60, not 61"),
+        ("[silence]\nlearn = 1", "[silence] learn must be true or false, not 1"),
+        ("[silence]\nday = 9", "[silence] unknown key 'day'; did you mean 'days'?"),
         (
-            "[autolearn]\ncertainty = 0.99",
-            "[autolearn] certainty must be a probability from 0.999 to below 1, not 0.99",
+            "[autolearn]\non = true",
+            "unknown key 'autolearn'; the filter learns from mail that people leave alone, see [silence]: remove it",
         ),
-        ("[autolearn]\ncertainty = 1", "certainty must be a probability from 0.999 to below 1, not 1"),
-        ("[autolearn]\nper_day = 0", "[autolearn] per_day must be a whole number from 1 to 1000000, not 0"),
-        ("[autolearn]\nper_dya = 9", "[autolearn] unknown key 'per_dya'; did you mean 'per_day'?"),
         ("[patterns]\n'' = 'a'", "[patterns] '' is not a name; use letters, digits, - and _"),
         ("[patterns]\nx = 1", "[patterns] x must be a regular expression in quotes, not 1"),
         ("[patterns]\nx = '(a'", "pattern 'x': missing ): (a"),
@@ -208,12 +207,12 @@ def test_the_documented_configuration_is_valid_and_complete():
     assert options.spec.kinds == Spec().kinds | {"triple"}
     named = tomllib.loads(text)
     assert set(named) == set(SECTIONS)
-    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "autolearn", "table"):
+    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "silence", "table"):
         assert set(named[section]) == {setting.key for setting in settings(section)}
     assert replace(serving, workers=1).max_bytes == ServeOptions().max_bytes
     assert serving.http == ("127.0.0.1:7358",)
     assert options.spec.bits == Spec().bits
-    assert options.autolearn == Autolearn()
+    assert options.silence == SilenceRules()
     assert reporters == {"ann@mail.example", "@home.example"}
     assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}
     said = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from journals import CountsOf, Open, Start, is_meant
+from checked_mail import checked, learn_from_silence
+from journals import SMALL, CountsOf, Open, Start, is_meant
 from priory.demo import Drawn
-from priory.features import Spec
 from priory.filter.filter import Filter
-from priory.filter.options import Autolearn, Options
+from priory.filter.options import SilenceRules
 from priory.journal import Selection, SelectionError
 
 
@@ -117,17 +117,18 @@ def test_a_killed_process_can_continue_to_forget(
 def test_letters_of_people_are_left_to_them_and_automatic_lessons_may_come_again(
     tmp_path: Path, mail: list[Drawn], opened: Open
 ) -> None:
-    options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with opened(tmp_path, options) as filter_:
+    with opened(tmp_path) as filter_:
         list(filter_.learn_many((drawn.raw, drawn.label, "inbox") for drawn in mail[:200]))
-        filter_.learn(mail[300].raw, "ham", "by hand")
-        assert filter_.autolearn(mail[301].raw, "ham") == "learned"
+        by_hand, *others = learn_from_silence(filter_, mail[200:])
+        recorded = [checked(filter_, drawn.raw) for drawn in (by_hand, *others)]
+        filter_.learn(by_hand.raw, by_hand.label, "by hand")
         assert sum(filter_.forget_many(Selection(source="by hand"))) == 1
-        assert sum(filter_.forget_many(Selection(source="auto", automatic=False))) == 0
-        assert sum(filter_.forget_many(Selection(source="auto"))) == 1
+        assert sum(filter_.forget_many(Selection(source="silence", automatic=False))) == 0
+        assert sum(filter_.forget_many(Selection(source="silence"))) == len(others)
         assert filter_.stats().automatic == {"ham": 0, "spam": 0}
-        assert [filter_.autolearn(mail[i].raw, "ham") for i in (300, 301)] == ["known", "learned"]
-    without = replace(options, autolearn=None)
-    with opened(tmp_path, without) as filter_:
-        (lesson,) = filter_.lessons.page(Selection(automatic=True)).lessons
+        conclusion = filter_.silence.conclude(recorded)
+        assert (conclusion.told, conclusion.silent) == (1, len(others))
+        assert sum(conclusion.learned.values()) > 0
+    with opened(tmp_path, replace(SMALL, silence=SilenceRules(learns=False))) as filter_:
+        lesson, *_ = filter_.lessons.page(Selection(automatic=True)).lessons
         assert (lesson.automatic, lesson.user, lesson.certainty) == (True, "", None)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from checked_mail import checked, learn_from_silence
 from journals import CountsOf, Open
 from priory.demo import Drawn
-from priory.features import Spec
 from priory.filter.filter import Filter
-from priory.filter.options import Autolearn, Options
+from priory.filter.silence import Conclusion
 from priory.journal import AUTOMATIC, Selection
 from priory.message import parse
 
@@ -42,11 +42,10 @@ def test_without_the_message_is_as_with_it(tmp_path: Path, mail: list[Drawn], op
 
 
 def test_only_what_a_person_has_taught_is_turned_round(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
-    options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with opened(tmp_path, options) as filter_:
+    with opened(tmp_path) as filter_:
         teach(filter_, mail[:200], "ann")
-        assert filter_.autolearn(mail[301].raw, "ham") == "learned"
-        (automatic,) = filter_.lessons.page(Selection(automatic=True)).lessons
+        assert learn_from_silence(filter_, mail[200:])
+        automatic, *_ = filter_.lessons.page(Selection(automatic=True)).lessons
         before = list(filter_.journal.lessons())
         assert filter_.relearn(bytes.fromhex(automatic.digest), "spam") is None
         assert filter_.relearn(digest(mail[0]), "spam") is None  # it is Ann's
@@ -58,13 +57,14 @@ def test_only_what_a_person_has_taught_is_turned_round(tmp_path: Path, mail: lis
 
 
 def test_a_letter_that_was_turned_round_stays_left_to_people(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
-    options = Options(spec=Spec(bits=12), autolearn=Autolearn(certainty=0.999, after=20))
-    with opened(tmp_path, options) as filter_:
+    with opened(tmp_path) as filter_:
+        filter_.silence.start()
         teach(filter_, mail[:200])
-        peoples = sorted(filter_.journal.automatic.reserved_ends())
+        told = sorted(filter_.journal.silence.every_told())
+        assert len(told) == 200
         filter_.relearn(digest(mail[0]), OTHER[mail[0].label])
-        assert sorted(filter_.journal.automatic.reserved_ends()) == peoples
-        assert filter_.autolearn(mail[0].raw, mail[0].label) == "known"
+        assert sorted(filter_.journal.silence.every_told()) == told
+        assert filter_.silence.conclude([checked(filter_, mail[0].raw)]) == Conclusion(told=1)
 
 
 def confirmed(filter_: Filter) -> set[str]:

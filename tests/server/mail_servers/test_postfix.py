@@ -12,10 +12,11 @@ import pytest
 
 import requirements
 from metrics_client import metrics
+from checked_mail import learn_from_silence, make_older
 from ports import reserved_port
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
-from priory.filter.options import Autolearn, Options
+from priory.journal import Selection
 from real_daemon import serving, wait_until
 from real_postfix import postfix
 
@@ -82,22 +83,27 @@ def test_mail_flows_without_the_daemon_and_is_marked_again_when_it_is_back(
 
 def test_what_was_learned_while_it_arrived_is_taken_back_by_who_has_got_it(tmp_path: Path):
     """Postfix asks about a message before it writes on it when it came, and to whom."""
-    mail, port, home = list(draw(1100, seed=12)), reserved_port(), tmp_path / "home"
-    rules = Options(autolearn=Autolearn(certainty=0.999))
-    with Filter.open(home, rules) as filter_:
-        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:1000]))
-        certain = next(drawn for drawn in mail[1000:] if filter_.would_learn(filter_.check(drawn.raw)))
-    config = f'[autolearn]\non = true\ncertainty = 0.999\n[milter]\nlisten = "127.0.0.1:{port}"\n'
-    with serving(home, config) as daemon, postfix(tmp_path / "postfix", port) as server:
-        server.send(sent(certain, 0))
-        (raw,) = server.arrived(1)
-        daemon.wait_until(lambda: daemon.n_logged("autolearn"))
-    with Filter.open(home, rules) as filter_:
-        assert sum(filter_.stats().automatic.values()) == 1
-        assert b"\nReceived: from" in raw
-        assert filter_.learn(raw, "ham", user="bob").outcome == "learned"
+    mail, port, home = list(draw(340, seed=12)), reserved_port(), tmp_path / "home"
+    with Filter.open(home) as filter_:
+        list(filter_.learn_many((drawn.raw, drawn.label, "") for drawn in mail[:200]))
+        learn_from_silence(filter_, mail[200:240])
+        list(filter_.forget_many(Selection(automatic=True)))
+    with (
+        serving(home, f'[milter]\nlisten = "127.0.0.1:{port}"\n'),
+        postfix(tmp_path / "postfix", port) as server,
+    ):
+        for i, drawn in enumerate(mail[240:]):
+            server.send(sent(drawn, i))
+        arrived = server.arrived(100)
+    make_older(home)
+    with serving(home) as daemon:  # it concludes what silence says about these messages
+        daemon.wait_until(lambda: daemon.n_logged("concluded silent=100"))
+    with Filter.open(home) as filter_:
+        n = sum(filter_.stats().automatic.values())
+        assert n > 0
+        assert all(b"\nReceived: from" in raw for raw in arrived)
+        assert {filter_.learn(raw, "ham", user="bob").outcome for raw in arrived} == {"learned"}
         assert sum(filter_.stats().automatic.values()) == 0
-        assert sum(filter_.stats().lessons.values()) == 1001
 
 
 def test_none_is_lost_or_doubled_when_the_daemon_is_killed(home: Path, mail: list[Drawn], tmp_path: Path):

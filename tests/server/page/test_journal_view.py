@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from checked_mail import learn_from_silence
 from priory.demo import draw
 from priory.filter.filter import Filter
-from priory.filter.options import Autolearn, Options
 from priory.journal import Selection
 from real_browser import Visit
 from real_daemon import HTTP, Daemon, serving
@@ -228,8 +228,10 @@ def test_labels_that_look_wrong_are_confirmed_or_turned_with_a_way_back(daemon: 
 
 
 def test_what_was_learned_automatically_can_be_forgotten_but_is_nobodys_to_turn(daemon: Daemon, visit: Visit):
-    with Filter.open(daemon.home, Options(autolearn=Autolearn(certainty=0.999, after=20))) as filter_:
-        assert filter_.autolearn(b"From: ann@mail.example\n\nLunch?", "ham") == "learned"
+    with Filter.open(daemon.home) as filter_:
+        _, *others = learn_from_silence(filter_, list(draw(200, seed=21)))
+        for drawn in others:
+            filter_.forget(drawn.raw)
     here = visit(daemon, "/journal")
     here.page.get_by_label("Taught by").select_option("the filter itself")
     row = here.page.locator("table.lessons tbody tr")
