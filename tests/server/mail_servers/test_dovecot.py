@@ -1,12 +1,15 @@
 """People teach the filter by moving mail: a real Postfix, a real Dovecot, and a mail program's commands."""
 
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import requirements
+from checked_mail import make_older
 from five_labels import CONFIG, teach
 from ports import reserved_port
 from priory.features import VERSION
@@ -86,6 +89,46 @@ def test_mail_is_learned_by_moving_it(home: Path, tmp_path: Path):
         assert len(learned(home)) == number
         assert "Error" not in store.log
     with Filter.open(home) as filter_:
+        filter_.rebuild()
+
+
+def test_what_people_leave_where_it_lies_is_counted_and_what_they_move_is_not(home: Path, tmp_path: Path):
+    port, spamd, n = reserved_port(), tmp_path / "spamd.sock", 8
+    config = f'[milter]\nlisten = "127.0.0.1:{port}"\n[spamd]\nlisten = "{spamd}"\n'
+    with dovecot(tmp_path / "dovecot", spamd) as store:
+        with (
+            serving(home, config) as daemon,
+            postfix(tmp_path / "postfix", port, f"lmtp:inet:127.0.0.1:{store.lmtp}") as server,
+        ):
+            spamd.chmod(0o666)
+            for number in range(n):
+                server.send(message(number))
+            with store.mailboxes("bob") as folders:
+                wait_until(lambda: len(folders.subjects("INBOX") + folders.subjects("Junk")) == n, lambda: store.log)
+                in_inbox = [int(subject.split()[-1]) for subject in folders.subjects("INBOX")]
+                assert len(in_inbox) >= 4
+                for number in in_inbox[:3]:
+                    folders.move(f"{SUBJECT} {number}", "INBOX", "Junk")
+                folders.move(f"{SUBJECT} {in_inbox[3]}", "INBOX", "Trash")  # thrown away: that says nothing
+            daemon.wait_until(lambda: daemon.n_logged("request verb=TELL") == 3)
+            killed = [*daemon.workers, daemon.process.pid]
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
+            daemon.wait()
+        make_older(home)
+        with serving(home) as daemon:
+            daemon.wait_until(lambda: daemon.n_logged("concluded"))
+            assert f"concluded silent={n - 3} told=3 learned=0" in daemon.log
+    with Filter.open(home) as filter_:
+        stats = filter_.stats().silence
+        assert stats is not None
+        assert (stats.silent, stats.moved) == (n - 3, 3)
+        assert filter_.forget(message(in_inbox[0]), user="bob").was is None  # it was delivered with other headers
+        (of_bob, *_) = [lesson for lesson in filter_.journal.lessons() if lesson.user == "bob"]
+        assert filter_.forget_digest(of_bob.digest, "bob").was == "spam"
+        after = filter_.stats().silence
+        assert after is not None
+        assert (after.silent, after.moved) == (n - 3, 2)
         filter_.rebuild()
 
 
