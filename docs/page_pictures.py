@@ -24,7 +24,7 @@ from priory.server.metrics.scoreboard import Key
 from priory.server.tokens import issue_entry
 
 PICTURES: Final = Path(__file__).with_name("pictures")
-VIEWS: Final = ("check", "journal", "costs", "health", "lab")
+VIEWS: Final = ("check", "ask", "journal", "costs", "health", "lab")
 LOOKS: Final = (("", (1280, 900), "light"), ("-dark", (1280, 900), "dark"), ("-phone", (390, 844), "light"))
 PORT: Final = 17358
 PRIORY: Final = str(Path(sys.executable).with_name("priory"))
@@ -95,7 +95,7 @@ def main() -> None:
         home = Path(folder)
         taught(home, mail[:500])
         lived_through(home)
-        (home / "priory.toml").write_text(f'[http]\nlisten = "127.0.0.1:{PORT}"\nrate = 1000\n')
+        (home / "priory.toml").write_text(f'[http]\nlisten = "127.0.0.1:{PORT}"\nrate = 1000\n[ask]\nspool = "1 MB"\n')
         daemon = subprocess.Popen([PRIORY, "serve", "--home", folder], stderr=subprocess.DEVNULL)  # noqa: S603
         try:
             while not (home / "socket").exists():

@@ -258,7 +258,7 @@ def test_what_mail_says_cannot_control_the_terminal(home: Path, tmp_path: Path):
     [
         (("missing.eml",), 1, "missing.eml does not exist; check the path"),
         ((".",), 1, "no messages in ."),
-        ((), 2, "Missing argument"),
+        ((), 1, 'the spool is off: name a PATH, or write spool = "20 MB" into section [ask] of '),
         ((".", "--most", "0"), 2, "--most"),
         ((".", "--since", "-1"), 2, "--since"),
         (("imap:INBOX",), 1, "names no mailbox: set host"),

@@ -91,6 +91,10 @@ def test_all_errors_are_printed_with_their_lines(tmp_path: Path):
             "[milter]\nreject = { ham = 1000, spam = -1 }",
             "2: [milter] reject is set, but mail servers cannot connect: set listen",
         ),
+        (
+            "[ask]\nspool = '20 MB'",
+            "2: [ask] spool: messages are stored in HOME/spool; this account, and everyone with a token",
+        ),
         ("[costs]\nunsure = 0", "2: [costs] unsure costs nothing, so every message is unsure"),
         (
             "[costs]\nham = { spam = 0 }",

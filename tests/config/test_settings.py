@@ -9,7 +9,7 @@ from priory.config.parse import load_toml, parse_all, serving_in
 from priory.config.reference import markdown_table
 from priory.config.settings import SECTIONS, SETTINGS, settings
 from priory.features import KINDS, Spec
-from priory.filter.options import Options, SilenceRules
+from priory.filter.options import Options, SilenceRules, SpoolLimits
 from priory.imap.account import PORTS, Account
 from priory.server.options import Policy, ServeOptions
 
@@ -52,9 +52,17 @@ def test_silence_counts_after_some_days_and_is_learned_unless_that_is_switched_o
     assert parse("[silence]\ndays = 7\nlearn = false").silence == SilenceRules(days=7, learns=False)
 
 
+def test_no_mail_is_stored_unless_a_size_says_so():
+    assert parse("[ask]\nage = '3 days'").spool is None
+    assert parse("[ask]\nspool = '20 MB'").spool == SpoolLimits(20_000_000, 7 * 86_400)
+    assert parse("[ask]\nspool = '1 GB'\nage = '2 weeks'").spool == SpoolLimits(10**9, 14 * 86_400)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("[ask]\nspool = true", '[ask] spool must be a number and one of kB, MB, GB, TB, such as "20 MB", not True'),
+        ("[ask]\nage = 7", '[ask] age must be a number and one of day, week, month, year, such as "7 days", not 7'),
         ("labels = 'ham'", 'labels must be a list of names of letters, digits, - and _, such as ["ham", "spam"]'),
         ("labels = ['ham']", "labels must be two or more different names, none of them 'unsure'"),
         ("labels = ['ham', 'unsure']", "none of them 'unsure'"),
@@ -207,7 +215,7 @@ def test_the_documented_configuration_is_valid_and_complete():
     assert options.spec.kinds == Spec().kinds | {"triple"}
     named = tomllib.loads(text)
     assert set(named) == set(SECTIONS)
-    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "silence", "table"):
+    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "ask", "silence", "table"):
         assert set(named[section]) == {setting.key for setting in settings(section)}
     assert replace(serving, workers=1).max_bytes == ServeOptions().max_bytes
     assert serving.http == ("127.0.0.1:7358",)

@@ -8,38 +8,37 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from priory.cli.options import (
-    HOME,
-    CommandError,
-    Home,
-    Json,
-    Paths,
-    User,
-    describe_paths,
-    open_filter,
-)
+from priory.cli.options import HOME, CommandError, Home, Json, User, config_path, describe_paths, open_filter
 from priory.cli.progress import bar
 from priory.filter.verdict import digits, remedy
 from priory.html.text import printable
 
 if TYPE_CHECKING:
-    from priory.corpus import Corpus, Labelled
     from priory.filter.filter import Filter
     from priory.filter.questions import Question
+    from priory.filter.spool import Spool
     from priory.filter.verdict import Verdict
 
 _DAY_S: Final = 86_400
 _SKIP, _UNDO, _QUIT = " n", "u", "q\x04"  # \x04 is Ctrl-D
-_LABEL_KEYS: Final = "123456789abcdefgijklmoprtvwxyz"  # without the keys that mean something else
 
 
 def ask(  # noqa: PLR0913, PLR0917 - typer makes options of them
-    paths: Paths,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH…]",
+            help="Messages: files, mboxes, Maildirs, folders of these, tar archives, imap:FOLDER; - reads standard "
+            "input. Without a PATH: the mail in the spool.",
+            show_default=False,
+        ),
+    ] = None,
     most: Annotated[int, typer.Option(min=1, metavar="N", help="Number of messages to ask about.")] = 10,
     since: Annotated[
         float | None,
@@ -58,7 +57,9 @@ def ask(  # noqa: PLR0913, PLR0917 - typer makes options of them
     """Ask about the few messages whose labels would teach most.
 
     These are the messages with the highest expected cost of their verdicts, unsure ones first. Of near-copies only one
-    is shown, and messages that a person has taught are left out. Answer each with one key: **s** spam, **h** ham (with
+    is shown, and messages that a person has taught are left out. Without a PATH, asks about mail of the last days that
+    the daemon and `priory filter` have put into the spool, if `[ask] spool` is set; an answered or skipped message
+    leaves it. Answer each with one key: **s** spam, **h** ham (with
     other labels, their numbers), **space** or **n** skip, **u** undo the last answer, **q** quit. Each answer is
     learned at once. If standard input is not a terminal, the messages are only listed.
 
@@ -66,24 +67,34 @@ def ask(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory ask ~/Maildir`
 
+    `priory ask`
+
     `priory ask --since 7 imap:INBOX`
 
     `priory ask ~/Maildir --most 3 --list`
 
     `priory ask ~/Maildir --json | jq -r .source`
     """
-    from priory.cli.mail import read_mail, warn_of_skipped_files  # noqa: PLC0415 - a quick start for --help
-
     oldest = None if since is None else time.time() - since * _DAY_S
     with open_filter(home) as filter_:
-        corpus = read_mail(paths, "", home)
-        questions, n_messages = _choose(filter_, corpus, most, user, oldest, quiet=as_json)
-        warn_of_skipped_files(corpus)
-        if not n_messages:
-            raise CommandError(f"no messages in {describe_paths(paths)}")
+        if paths:
+            spool = None
+            questions, n_messages = _choose_from_paths(filter_, paths, most, user, oldest, home, quiet=as_json)
+            place = describe_paths(paths)
+        else:
+            spool = _open_spool(filter_, home)
+            questions, n_messages = (
+                _choose(filter_, spool.mail(filter_.taught_by_digest), most, user, oldest),
+                len(spool),
+            )
+            place = f"the spool, {spool.folder}"
+        if not n_messages and spool is None:
+            raise CommandError(f"no messages in {place}")
         if as_json:
             for question in questions:
                 print(json.dumps(_plain(question), ensure_ascii=False))  # noqa: T201
+        elif not n_messages:
+            print(f"nothing to ask: there are no messages in {place}")  # noqa: T201
         elif not questions:
             why = "taught already" if since is None else f"taught already or older than {since:g} days"
             print(f"nothing to ask: of {n_messages:,} messages all are {why}")  # noqa: T201
@@ -91,45 +102,54 @@ def ask(  # noqa: PLR0913, PLR0917 - typer makes options of them
             for number, question in enumerate(questions, 1):
                 print(_description(question, question.verdict, f"{number}/{len(questions)}"))  # noqa: T201
         else:
-            _ask_all(filter_, questions, user)
+            _ask_all(filter_, questions, user, spool)
 
 
-def _choose(  # noqa: PLR0913 - the mail, and the options of the command
-    filter_: "Filter", corpus: "Corpus", most: int, user: str, oldest: float | None, *, quiet: bool
+def _open_spool(filter_: "Filter", home: Path) -> "Spool":
+    """Return the spool, without messages that are too old."""
+    if filter_.options.spool is None:
+        raise CommandError(
+            f'the spool is off: name a PATH, or write spool = "20 MB" into section [ask] of {config_path(home)} and '
+            "reload the daemon"
+        )
+    filter_.spool.tidy()
+    return filter_.spool
+
+
+def _choose_from_paths(  # noqa: PLR0913, PLR0917 - the mail, and the options of the command
+    filter_: "Filter", paths: list[str], most: int, user: str, oldest: float | None, home: Path, *, quiet: bool
 ) -> "tuple[list[Question], int]":
     """Return the questions to ask, and the number of messages that were read."""
-    from priory.cli.mail import count_messages  # noqa: PLC0415
-    from priory.filter.questions import choose  # noqa: PLC0415
+    from priory.cli.mail import count_messages, read_mail, warn_of_skipped_files  # noqa: PLC0415 - a quick --help
 
-    n_messages = 0
+    corpus, n_messages = read_mail(paths, "", home), 0
     with bar("checking", lambda: count_messages(corpus), quiet=quiet) as advance:
 
-        def counted() -> "Iterator[Labelled]":
+        def counted() -> Iterator[tuple[bytes, str]]:
             nonlocal n_messages
             for message in corpus:
-                yield message
+                yield message.raw, message.source
                 n_messages += 1
                 advance(1)
 
-        return choose(_candidates(filter_, counted(), user, oldest), most), n_messages
+        questions = _choose(filter_, counted(), most, user, oldest)
+    warn_of_skipped_files(corpus)
+    return questions, n_messages
 
 
-def _candidates(filter_: "Filter", mail: "Iterable[Labelled]", user: str, oldest: float | None) -> "Iterator[Question]":
-    """Check the messages that no person has taught and that are recent enough."""
-    from priory.filter.prepare import prepare_parsed  # noqa: PLC0415
-    from priory.filter.questions import Question  # noqa: PLC0415
-    from priory.message import parse, receipt_time  # noqa: PLC0415
+def _choose(
+    filter_: "Filter", mail: Iterable[tuple[bytes, str]], most: int, user: str, oldest: float | None
+) -> "list[Question]":
+    from priory.filter.questions import choose, read_questions  # noqa: PLC0415
 
-    for labelled in mail:
-        parsed = parse(labelled.raw)
-        received = receipt_time(parsed)
-        if (oldest is not None and received < oldest) or filter_.taught_by_digest(parsed.digest):
-            continue
-        message = prepare_parsed(parsed, filter_.spec, with_identity=filter_.needs_identity)
-        verdict = filter_.check(message, user)
-        if verdict.is_untaught:
-            raise CommandError(f"{verdict.reason} in {filter_.home}; {remedy(verdict.reason)}")
-        yield Question(message, verdict, labelled.raw, labelled.source, received)
+    def judged() -> "Iterator[Question]":
+        for question in read_questions(filter_, mail, user, oldest):
+            if question.verdict.is_untaught:
+                reason = question.verdict.reason
+                raise CommandError(f"{reason} in {filter_.home}; {remedy(reason)}")
+            yield question
+
+    return choose(judged(), most)
 
 
 def _plain(question: "Question") -> dict[str, Any]:
@@ -150,9 +170,10 @@ def _description(question: "Question", verdict: "Verdict", number: str) -> str:
 
     parsed = parse(question.raw)
     probability = verdict.of_each or f"{verdict.about} {digits(verdict.probability)}"
-    reasons = verdict.claims[verdict.about].readable(3)
+    reasons = replace(question, verdict=verdict).reasons
+    date = question.received.date().isoformat() if question.received else "no date"
     lines = [
-        f"{number}  {verdict.label}: {probability}  {_date(question.time)}  {question.source}",
+        f"{number}  {verdict.label}: {probability}  {date}  {question.source}",
         f"  from     {parsed.header('From')}",
         f"  subject  {parsed.header('Subject')}",
         f"  because  {', '.join(f'{reason.feature} {reason.term:+.3f}' for reason in reasons)}",
@@ -161,19 +182,14 @@ def _description(question: "Question", verdict: "Verdict", number: str) -> str:
     return "\n".join(_shorten(printable(" ".join(line.split("\n"))).rstrip(), width) for line in lines)
 
 
-def _date(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds).date().isoformat()
-    except (ValueError, OverflowError, OSError):  # unknown, or outside the calendar
-        return "no date"
-
-
 def _shorten(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def _ask_all(filter_: "Filter", questions: "Sequence[Question]", user: str) -> None:
+def _ask_all(filter_: "Filter", questions: "Sequence[Question]", user: str, spool: "Spool | None") -> None:
     """Ask until all questions are answered or the user quits; every answer is learned at once."""
+    from priory.filter.questions import label_keys  # noqa: PLC0415
+
     labels = label_keys(filter_.options.labels)
     choices = "  ".join(f"{key} {label}" for key, label in labels.items())
     answers: list[str] = []  # so far: labels, empty where a question was skipped
@@ -192,28 +208,18 @@ def _ask_all(filter_: "Filter", questions: "Sequence[Question]", user: str) -> N
                     print("quit")  # noqa: T201
                     break
                 if key in _UNDO:
-                    print(_undo(filter_, questions, answers, user))  # noqa: T201
+                    print(_undo(filter_, questions, answers, user, spool))  # noqa: T201
                 else:
                     answers.append(labels.get(key, ""))
                     print(_learn(filter_, question, answers[-1], user) if answers[-1] else "skipped")  # noqa: T201
+                    if spool is not None:
+                        spool.leave(question.verdict.digest)
         except KeyboardInterrupt:
             is_interrupted = True
             print()  # noqa: T201
     print(_summary(answers))  # noqa: T201
     if is_interrupted:
         raise typer.Exit(130)
-
-
-def label_keys(labels: Sequence[str]) -> dict[str, str]:
-    """Return the key of each label: h and s for ham and spam alone, otherwise their numbers, then letters.
-
-    Labels after the thirtieth have no key.
-
-    >>> label_keys(["ham", "spam"]), label_keys(["ham", "news", "spam"])
-    ({'h': 'ham', 's': 'spam'}, {'1': 'ham', '2': 'news', '3': 'spam'})
-    """
-    keys = "hs" if tuple(labels) == ("ham", "spam") else _LABEL_KEYS
-    return dict(zip(keys, labels, strict=False))
 
 
 def _press(keys: Iterator[str], prompt: str, valid: set[str]) -> str:
@@ -228,12 +234,17 @@ def _learn(filter_: "Filter", question: "Question", label: str, user: str) -> st
     return f"{label}; waits until the journal can be reached" if outcome == "kept" else label
 
 
-def _undo(filter_: "Filter", questions: "Sequence[Question]", answers: list[str], user: str) -> str:
+def _undo(
+    filter_: "Filter", questions: "Sequence[Question]", answers: list[str], user: str, spool: "Spool | None"
+) -> str:
     """Take back the last answer, and its lesson; its question is asked again."""
     if not answers:
         return "there is no answer to undo"
-    if answers.pop():
-        filter_.forget(questions[len(answers)].raw, user)
+    was_learned, question = answers.pop(), questions[len(answers)]
+    if was_learned:
+        filter_.forget(question.raw, user)
+    if spool is not None:
+        spool.restore(question.verdict.digest)
     return "undone"
 
 

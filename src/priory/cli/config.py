@@ -104,6 +104,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         f"for single users 2^{values['table']['personal_bits']}",
         "silence": f"counts after {_days(silence['days'])}{'; a sample is learned' if silence['learn'] else ''}",
         "limits": str(Limits(**values["limits"])),
+        "ask": _spool_in_words(values["ask"]) if values["ask"]["spool"] else "off",
         "report": f"from {', '.join(values['report']['senders'])}" if values["report"]["senders"] else "off",
         "serve": f"{serve['workers']} workers, {serve['max_connections']} connections, messages up to "
         f"{serve['max_bytes']:,} bytes, timeout {serve['timeout']} s",
@@ -115,6 +116,12 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         else "off",
         "imap": _mailbox_in_words(values["imap"]) if values["imap"] else "off",
     }
+
+
+def _spool_in_words(spool: dict[str, Any]) -> str:
+    from priory.filter.options import SpoolLimits  # noqa: PLC0415
+
+    return f"mail is stored in {spool['folder']}: {SpoolLimits(spool['spool'], spool['age'])}"
 
 
 def _milter_in_words(milter: dict[str, Any], unwanted: tuple[str, ...]) -> str:

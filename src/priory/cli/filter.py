@@ -55,6 +55,7 @@ def filter_message(
             message, status = raw, TRY_AGAIN if strict else 0
         status = write_message(message) or status
         if checked and not status:
+            _spool(filter_, raw, verdict)
             _record(stack, filter_, *checked)
     if status:
         raise typer.Exit(status)
@@ -71,3 +72,17 @@ def _record(stack: ExitStack, filter_: "Filter", message: "Prepared", verdict: "
             filter_.silence.conclude_due()
     except Exception as error:  # noqa: BLE001
         sys.stderr.write(f"priory: message not recorded: {error}\n")
+
+
+def _spool(filter_: "Filter", raw: bytes, verdict: "Verdict") -> None:
+    """Store the message if the spool is on and a person should be asked about it; as above, errors change nothing."""
+    if filter_.options.spool is None:
+        return
+    try:
+        from priory.filter.questions import is_worth_asking  # noqa: PLC0415 - a quick start without a spool
+
+        if is_worth_asking(verdict):
+            filter_.spool.keep(raw, verdict.expected_cost)
+    except Exception as error:  # noqa: BLE001
+        why = error.strerror if isinstance(error, OSError) else error
+        sys.stderr.write(f"priory: message not stored in the spool: {why}\n")

@@ -13,7 +13,7 @@ from priory.config.values import STORE_EXAMPLE, ConfigError, is_name, is_number,
 from priory.decision import UNSURE, Costs
 from priory.features import KINDS, Spec
 from priory.features.patterns import PatternError, compile_patterns
-from priory.filter.options import Limits, Options, SilenceRules
+from priory.filter.options import Limits, Options, SilenceRules, SpoolLimits
 from priory.journal import StoreAddress
 
 if TYPE_CHECKING:
@@ -168,9 +168,17 @@ def options_in(tables: Mapping[str, Any]) -> Options:
         silence=SilenceRules(silence.get("days", SilenceRules().days), silence.get("learn", SilenceRules().learns)),
         store=_store(tables),
         limits=Limits(limits.get("age"), limits.get("lessons"), limits.get("bytes")),
+        spool=_spool(_section(tables, "ask")),
         unwanted=_read_unwanted(tables, labels),
         **optional,
     )
+
+
+def _spool(section: Mapping[str, Any]) -> SpoolLimits | None:
+    """Return the limits of the spool; None if no size switches it on."""
+    if "spool" not in section:
+        return None
+    return SpoolLimits(section["spool"], **({"age_s": section["age"]} if "age" in section else {}))
 
 
 def _labels(tables: Mapping[str, Any]) -> tuple[str, ...]:

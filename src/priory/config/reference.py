@@ -10,6 +10,7 @@ from priory.decision import thresholds
 from priory.features import KINDS
 from priory.filter.options import Options
 from priory.filter.spamassassin import unwanted_labels
+from priory.filter.spool import FOLDER
 from priory.server.protocols.actions import action_thresholds
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def values_in_effect(
         "table": {"bits": options.spec.bits, "personal_bits": options.personal_bits},
         "silence": {"days": options.silence.days, "learn": options.silence.learns},
         "limits": asdict(options.limits),
+        "ask": _ask(options, home),
         "serve": {setting.key: getattr(serving, setting.key) for setting in settings("serve")},
         "spamd": {"listen": [str(home / "socket"), *serving.spamd]},
         "milter": {
@@ -68,6 +70,13 @@ def values_in_effect(
         "report": {"senders": sorted(reporters or ())},
         "imap": None if mailbox is None else _imap(mailbox),
     }
+
+
+def _ask(options: Options, home: Path) -> dict[str, Any]:
+    spool = options.spool
+    if spool is None:
+        return {"spool": None}
+    return {"spool": spool.n_bytes, "age": spool.age_s, "folder": str(home / FOLDER)}
 
 
 def _imap(mailbox: "Account") -> dict[str, Any]:

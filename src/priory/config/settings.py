@@ -43,6 +43,7 @@ SECTIONS: Final = {
     "table": "the size of the tables of counts, fixed when the journal is created",
     "silence": "mail about which people say nothing",
     "limits": "how many lessons are remembered, and for how long",
+    "ask": "mail about which people may be asked",
     "report": "users who may teach by forwarding mail",
     "serve": "the daemon",
     "spamd": "clients of SpamAssassin, in addition to the socket in the home",
@@ -109,6 +110,14 @@ SETTINGS: Final = (
         measure(BYTES, "300 MB"),
         "the size of all lessons. Forgotten lessons make room for new ones; the file does not shrink",
     ),
+    Setting(
+        "ask",
+        "spool",
+        measure(BYTES, "20 MB"),
+        "store such mail in the home, up to this size",
+        unset="nothing is stored",
+    ),
+    Setting("ask", "age", measure(SECONDS, "7 days"), "delete it after this time", '"7 days"'),
     Setting("report", "senders", SENDERS, "addresses and domains whose reports are learned"),
     Setting("serve", "workers", whole_number(1, 1024), "processes that answer", unset="one per core"),
     Setting(

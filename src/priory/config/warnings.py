@@ -11,6 +11,7 @@ from priory.features.patterns import compile_patterns
 from priory.filter.home import open_journal_to_read, refuse_other_label_order
 from priory.filter.options import Options
 from priory.filter.spamassassin import spam_label, unwanted_labels
+from priory.filter.spool import FOLDER
 from priory.journal import PERSONAL_BITS, Journal, JournalError, may_write
 from priory.server.daemon.listeners import MAX_PATH_BYTES, is_listening, listen_problem
 from priory.server.options import ServeOptions, is_local
@@ -28,6 +29,7 @@ def find_warnings(options: Options, serving: ServeOptions, home: Path) -> Iterat
     yield from _check_costs(options.costs)
     yield from _check_features(options)
     yield from _check_limits(options)
+    yield from _check_spool(options, home)
     yield from _check_actions(options, serving)
     yield from _check_addresses(serving, home)
     if serving.max_connections < serving.workers:
@@ -71,6 +73,15 @@ def _check_limits(options: Options) -> Iterator[ConfigWarning]:
             f"[limits] lessons = {most:,} is less than the {least:,} that always stay: the last {limits.kept} of each "
             "label",
             ("limits", "lessons"),
+        )
+
+
+def _check_spool(options: Options, home: Path) -> Iterator[ConfigWarning]:
+    if options.spool is not None:
+        yield ConfigWarning(
+            f"[ask] spool: messages are stored in {home / FOLDER}; this account, and everyone with a token of scope "
+            "learn, can read them",
+            ("ask", "spool"),
         )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from priory.filter.outcome import ForgetResult, LearnResult
     from priory.filter.retention import Retention
     from priory.filter.silence import Silence
+    from priory.filter.spool import Spool
     from priory.filter.stats import Stats
     from priory.filter.users import Users
 
@@ -146,6 +147,13 @@ class Filter:
 
         return Retention(self.journal, self._forgetter, self.options.limits)
 
+    @cached_property
+    def spool(self) -> "Spool":
+        """The checked messages about which a person may be asked."""
+        from priory.filter.spool import Spool  # noqa: PLC0415 - a quick start where nobody is asked
+
+        return Spool(self.home, self.options.spool)
+
     @property
     def counts(self) -> Counts:
         """The counts as of the last lesson or check."""
@@ -185,7 +193,9 @@ class Filter:
 
     @property
     def needs_identity(self) -> bool:
-        """Whether lessons need the identity that copies of a message share, because checked mail is recorded."""
+        """Whether messages need the identity that their copies share: checked mail is recorded, or in the spool."""
+        if self.options.spool is not None:
+            return True
         self._sync.refresh()
         return any(self._counts.automatic) or self.silence.is_used
 
@@ -240,7 +250,10 @@ class Filter:
         teaching = self._offline or self._trainer
         new = read_lessons(lessons, self.spec, self.options.labels, self.journal.now, with_identity=self.needs_identity)
         while ready := list(islice(new, group)):
-            yield teaching.learn(ready, user)
+            results = teaching.learn(ready, user)
+            if self.options.spool is not None:
+                self.spool.leave_copies(lesson.identity for lesson in ready)
+            yield results
 
     def forget(self, message: bytes, user: str = "") -> "ForgetResult":
         """Take back exactly what a user has taught about a message.

@@ -73,12 +73,29 @@ class Limits:
         words = {
             "age": _in_units(self.age_s, SECONDS, plural=True),
             "lessons": f"{self.lessons:,} lessons" if self.lessons is not None else "",
-            "bytes": _in_units(self.n_bytes, BYTES, plural=False),
+            "bytes": _in_units(self.n_bytes, BYTES),
         }
         return {name: text for name, text in words.items() if text}
 
 
-def _in_units(amount: float | None, units: Mapping[str, int], *, plural: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class SpoolLimits:
+    """How much mail about which a person may be asked is stored, and for how long. See `priory.filter.spool`."""
+
+    n_bytes: int
+    age_s: float = 7 * 86_400
+
+    def __str__(self) -> str:
+        """Both limits in words.
+
+        >>> print(SpoolLimits(20_000_000))
+        at most 20 MB, for 7 days
+        """
+        age, size = _in_units(self.age_s, {"day": SECONDS["day"]}, plural=True), _in_units(self.n_bytes, BYTES)
+        return f"at most {size}, for {age}"
+
+
+def _in_units(amount: float | None, units: Mapping[str, int], *, plural: bool = False) -> str:
     """Format an amount as a whole number of the largest unit that divides it."""
     if amount is None:
         return ""
@@ -98,6 +115,7 @@ class Options:
     silence: SilenceRules = field(default_factory=SilenceRules)
     personal_bits: int = PERSONAL_BITS  #: size of the table of personal evidence, for a journal that is created
     limits: Limits = field(default_factory=Limits)
+    spool: SpoolLimits | None = None  #: None switches the spool off
     #: Labels of unwanted mail; if empty, `priory.filter.spamassassin.unwanted_labels` chooses one.
     unwanted: tuple[str, ...] = ()
     store: StoreAddress | None = None  #: the address of a journal that several machines share; None for one in the home

@@ -7,14 +7,25 @@ message would teach the same lesson, so only one of them is chosen. The workbenc
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from priory.decision import UNSURE
 from priory.features import KINDS, Features
-from priory.filter.prepare import Prepared
-from priory.filter.verdict import Verdict
+from priory.filter.prepare import Prepared, prepare_parsed
+from priory.filter.verdict import Evidence, Verdict
+from priory.message import parse, receipt_time
 
+if TYPE_CHECKING:
+    from priory.filter.filter import Filter
+
+#: A verdict is worth a question if it may cost at least this part of what *unsure* costs.
+WORTH: Final = 0.5
+MOST_REASONS: Final = 3  #: shown for each question
+_MOST_TEXT: Final = 400  # characters of the text that are shown
+_LABEL_KEYS: Final = "123456789abcdefgijklmoprtvwxyz"  # without the keys that mean something else: h n q s u
 #: Near-copies share this part of the words and pairs of words that either message has, as in the workbench.
 SIMILARITY: Final = 0.8
 _TEXT: Final = [KINDS.index(kind) for kind in ("word", "pair")]
@@ -37,6 +48,73 @@ class Question:
         A person remembers it best, and more like it may come.
         """
         return self.verdict.expected_cost, self.time if math.isfinite(self.time) else -math.inf
+
+    @property
+    def received(self) -> datetime | None:
+        """The local time of receipt; None if it is unknown, or outside the calendar."""
+        try:
+            return datetime.fromtimestamp(self.time).astimezone()
+        except (ValueError, OverflowError, OSError):
+            return None
+
+    @property
+    def reasons(self) -> tuple[Evidence, ...]:
+        """The weightiest evidence that a person can read."""
+        return self.verdict.claims[self.verdict.about].readable(MOST_REASONS)
+
+
+class Excerpt(NamedTuple):
+    """What a person needs to see of a message to recognise it."""
+
+    author: str  #: the header From
+    subject: str
+    text: str  #: the beginning of the text, on one line
+
+    @classmethod
+    def of(cls, raw: bytes) -> "Excerpt":
+        r"""Return the excerpt of a message.
+
+        >>> Excerpt.of(b"From: ann@mail.example\nSubject: Lunch?\n\nOn Friday\nat noon?")
+        Excerpt(author='ann@mail.example', subject='Lunch?', text='On Friday at noon?')
+        """
+        message = parse(raw)
+        return cls(*map(_on_one_line, (message.header("From"), message.header("Subject"), message.text)))
+
+
+def _on_one_line(text: str) -> str:
+    """Return the beginning of a text, with single spaces between its words."""
+    line = " ".join(text[: 10 * _MOST_TEXT].split())
+    return line if len(line) <= _MOST_TEXT else f"{line[:_MOST_TEXT]}…"
+
+
+def is_worth_asking(verdict: Verdict) -> bool:
+    """Tell whether a label may teach much: the verdict is *unsure*, or nearly as costly as that."""
+    return not verdict.is_untaught and verdict.expected_cost >= WORTH * verdict.expected_costs[UNSURE]
+
+
+def label_keys(labels: Sequence[str]) -> dict[str, str]:
+    """Return the label that each key stands for: h and s for ham and spam alone, otherwise numbers, then letters.
+
+    Labels after the thirtieth have no key.
+
+    >>> label_keys(["ham", "spam"]), label_keys(["ham", "news", "spam"])
+    ({'h': 'ham', 's': 'spam'}, {'1': 'ham', '2': 'news', '3': 'spam'})
+    """
+    keys = "hs" if tuple(labels) == ("ham", "spam") else _LABEL_KEYS
+    return dict(zip(keys, labels, strict=False))
+
+
+def read_questions(
+    filter_: "Filter", mail: Iterable[tuple[bytes, str]], user: str = "", oldest: float | None = None
+) -> Iterator[Question]:
+    """Check messages with their sources; leave out those that a person has taught, or that are too old."""
+    for raw, source in mail:
+        parsed = parse(raw)
+        received = receipt_time(parsed)
+        if (oldest is not None and received < oldest) or filter_.taught_by_digest(parsed.digest):
+            continue
+        message = prepare_parsed(parsed, filter_.spec, with_identity=filter_.needs_identity)
+        yield Question(message, filter_.check(message, user), raw, source, received)
 
 
 def choose(candidates: Iterable[Question], most: int) -> list[Question]:

@@ -41,6 +41,7 @@ from priory.server.protocols.connection import Connection, Stage
 from priory.server.protocols.milter import MilterConnection
 from priory.server.protocols.spamd import SpamdConnection
 from priory.server.protocols.spamd_answers import answer
+from priory.server.spool_thread import SpoolThread
 from priory.wire.spamd import Request
 
 SWEEP_S: Final = 0.5  #: seconds between two looks at all connections
@@ -79,6 +80,7 @@ class _Worker:
         self._lesson_thread = LessonThread(
             filter_.home, filter_.options, autolearned=lambda label, n: tally.add(("autolearned", label), n)
         )
+        self._spool_thread = SpoolThread(filter_.home, filter_.options.spool)
         self._serving = serving
         self._listeners = listeners
         self._tally = tally
@@ -106,7 +108,9 @@ class _Worker:
             self._follow_journal()
             self._lesson_thread.apply_retention()
             self._lesson_thread.run_idle_tasks(self._filter.change)
+            self._spool_thread.tidy()
         self._lesson_thread.close()
+        self._spool_thread.close()
 
     def _follow_journal(self) -> None:
         """Apply the lessons of other machines now, so that no check has to apply many at once."""
@@ -201,7 +205,9 @@ class _Worker:
         max_bytes = self._serving.max_bytes
         if protocol == "milter":
             policy = self._serving.policy
-            return MilterConnection(max_bytes, self._filter, policy, self._tally, self._on_closed, self._record)
+            return MilterConnection(
+                max_bytes, self._filter, policy, self._tally, self._on_closed, self._record, self._spool
+            )
         return SpamdConnection(max_bytes, self._answer, self._tally, self._on_closed)
 
     def _on_started(self, connection: Connection, task: "asyncio.Task[object]") -> None:
@@ -212,7 +218,7 @@ class _Worker:
     def _answer(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
         if request.verb == "TELL":
             return self._lesson_thread.tell(request)
-        return answer(request, self._filter, self._record)
+        return answer(request, self._filter, self._record, self._spool)
 
     def _record(self, message: Prepared, verdict: Verdict) -> None:
         """Record a message that was checked on arrival, after the event loop has sent its answer."""
@@ -225,6 +231,10 @@ class _Worker:
             if time.monotonic() >= self._complain_at:
                 self._complain_at = time.monotonic() + COMPLAIN_S
                 log("error", what=repr(f"checked mail cannot be recorded: {error.strerror}"))
+
+    def _spool(self, raw: bytes, verdict: Verdict) -> None:
+        """Offer a checked message to the spool, after the event loop has sent its answer."""
+        asyncio.get_running_loop().call_soon(self._spool_thread.offer, raw, verdict)
 
     def _sweep(self) -> None:
         """Disconnect clients that take too long and, if there are too many, all that are slow to send."""

@@ -8,6 +8,7 @@ from priory.server.http.auth import Guard, RateLimit
 from priory.server.http.filters import Filters
 from priory.server.http.middleware import BodyDrain, HostCheck, RefusalCounter, SecurityHeaders
 from priory.server.http.responses import handle_errors
+from priory.server.http.routes.ask import ask_routes
 from priory.server.http.routes.check import check_routes, model_routes
 from priory.server.http.routes.costs import costs_routes
 from priory.server.http.routes.evaluations import evaluation_routes
@@ -36,6 +37,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     for routes in (
         check_routes,
         learn_routes,
+        ask_routes,
         model_routes,
         journal_routes,
         suspect_routes,

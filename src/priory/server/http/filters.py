@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from priory.filter.filter import Filter
 from priory.server.filter_thread import FilterThread
 from priory.server.http.state import Daemon
+from priory.server.spool_thread import SpoolThread
 from priory.server.write_lock import write_lock
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Filters:
         self._checking = FilterThread(daemon.home, daemon.options, follows=True)
         self._teaching = FilterThread(daemon.home, daemon.options)
         self._searching = FilterThread(daemon.home, daemon.options)
+        self.spool = SpoolThread(daemon.home, daemon.options.spool)  #: for checked mail
         self.analyses = AnalysisCache()  #: for functions passed to `search`
 
     def check(self, function: Callable[[Filter], Result]) -> "asyncio.Future[Result]":
@@ -67,6 +69,7 @@ class Filters:
         """Finish the running calls, and close all filters."""
         for thread in (self._checking, self._teaching, self._searching):
             thread.close()
+        self.spool.close()
 
 
 class AnalysisCache:

@@ -9,7 +9,14 @@ from priory.filter.spamassassin import unwanted_labels
 from priory.html.builder import Html, element
 from priory.server.tokens import Token
 
-VIEWS: Final = (("/", "Check"), ("/journal", "Journal"), ("/costs", "Costs"), ("/health", "Health"), ("/lab", "Lab"))
+VIEWS: Final = (
+    ("/", "Check"),
+    ("/ask", "Ask"),
+    ("/journal", "Journal"),
+    ("/costs", "Costs"),
+    ("/health", "Health"),
+    ("/lab", "Lab"),
+)
 _VIEWPORT: Final = "width=device-width, initial-scale=1"
 _SPAM: Final = "second"
 _OTHERS: Final = ("first", "fourth", "fifth", "sixth")  # the third is for unsure

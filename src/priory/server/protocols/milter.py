@@ -39,9 +39,11 @@ class MilterConnection(Connection):
         tally: ProcessTally,
         on_closed: Callable[[Connection], None],
         record: Callable[[Prepared, Verdict], None] = lambda *_: None,
+        spool: Callable[[bytes, Verdict], None] = lambda *_: None,
     ) -> None:
         super().__init__(tally, on_closed)
         self._record = record
+        self._spool = spool
         self._milter = Milter(max_bytes, watched=OURS)
         self._filter = filter_
         self._policy = policy
@@ -106,6 +108,8 @@ class MilterConnection(Connection):
             prepared = self._filter.prepare(raw)
             verdict = self._filter.check(prepared, message.recipient)
             self._record(prepared, verdict)
+            if not message.is_cut:  # part of a message is another message
+                self._spool(raw, verdict)
             action, answer = self._act_on(verdict)
             label = verdict.label
         except Exception as error:  # noqa: BLE001 - mail must flow whatever is wrong here

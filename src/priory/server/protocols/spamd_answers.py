@@ -21,11 +21,14 @@ _VERBS_OF_PRIORY: Final = frozenset(("PROCESS", "HEADERS"))  # that our own clie
 
 
 def answer(
-    request: Request, filter_: Filter, record: Callable[[Prepared, Verdict], None] = lambda *_: None
+    request: Request,
+    filter_: Filter,
+    record: Callable[[Prepared, Verdict], None] = lambda *_: None,
+    spool: Callable[[bytes, Verdict], None] = lambda *_: None,
 ) -> tuple[bytes, str]:
     """Answer a request that changes nothing; return the answer, and the verdict's label for the log.
 
-    `record` is called with a message that was checked on arrival, and its verdict.
+    `record` and `spool` are called with a message that was checked on arrival, and its verdict.
     """
     if request.verb not in RATING_VERBS:
         return (PONG if request.verb == "PING" else b""), "none"
@@ -33,6 +36,7 @@ def answer(
     verdict = filter_.check(message, request.user)
     if not request.only_asks:
         record(message, verdict)
+        spool(request.body, verdict)
     rating = rating_of(verdict)
     extra = _headers_for_priory(filter_.options.labels) if request.verb in _VERBS_OF_PRIORY else []
     return rating_answer(request, rating, _body(request, verdict, rating), extra), verdict.label

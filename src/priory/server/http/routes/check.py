@@ -31,6 +31,7 @@ from priory.server.http.state import Daemon
 from priory.server.http.streaming import stream_answers
 from priory.server.http.uploads import Group, Upload, document_message_or_upload, message_or_upload_body
 from priory.server.metrics.names import CHECK_TIMES, HTTP
+from priory.server.tokens import Token, TokenUse
 
 MOST_UPLOAD_EVIDENCE: Final = 3  #: listed for each message of an upload
 _MOST_SUBJECT_LENGTH: Final = 200
@@ -126,14 +127,21 @@ def check_routes(daemon: Daemon, filters: Filters) -> APIRouter:
         responses=document_answer(VerdictAnswer, UploadVerdictsAnswer) | document_problems(*MESSAGE_ERRORS),
         openapi_extra=document_message_or_upload(),
     )
-    async def check(mail: Annotated[bytes | Upload, message_or_upload], user: ForUser = "") -> Response:
+    async def check(
+        token: Annotated[Token, needs("check")],
+        mail: Annotated[bytes | Upload, message_or_upload],
+        user: ForUser = "",
+    ) -> Response:
         """Return the verdict on a message, its probability, and the weightiest evidence, as `priory check --json`.
 
-        For an upload, return the verdict on each of its messages.
+        For an upload, return the verdict on each of its messages. If `[ask] spool` is set, a message that is sent alone
+        and about which a person should be asked is stored in the spool.
         """
         if isinstance(mail, Upload):
             return await stream_answers(mail, lambda groups: check_counted(partial(_check_group, groups, user)))
-        (content,) = await check_counted(lambda filter_: [_check(filter_, mail, user)])
+        # A person who looks at a message on the page knows it already.
+        spool = filters.spool.offer if token.use == TokenUse.PROGRAM else _ignore
+        (content,) = await check_counted(lambda filter_: [_check(filter_, mail, user, spool)])
         return json_response(content)
 
     @router.post(
@@ -175,8 +183,13 @@ class _CheckResult(NamedTuple):
     json: bytes
 
 
-def _check(filter_: Filter, raw: bytes, user: str) -> _CheckResult:
+def _ignore(_raw: bytes, _verdict: Verdict) -> None:
+    """Store nothing."""
+
+
+def _check(filter_: Filter, raw: bytes, user: str, spool: Callable[[bytes, Verdict], None]) -> _CheckResult:
     verdict = filter_.check(raw, user)
+    spool(raw, verdict)
     answer = answer_of(VerdictAnswer, verdict.as_dict(MOST_EVIDENCE))
     return _CheckResult(verdict.label, len(raw), json_bytes(answer))
 

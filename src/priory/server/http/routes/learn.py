@@ -121,7 +121,7 @@ def learn_routes(daemon: Daemon, filters: Filters) -> APIRouter:
             return await stream_answers(
                 mail, lambda groups: teach_counted(token, partial(_learn_group, groups, label, user))
             )
-        return await teach_one(token, partial(_learn, raw=mail, label=label, user=user))
+        return await teach_one(token, partial(learn_message, raw=mail, label=label, user=user))
 
     @router.post(
         "/forget",
@@ -143,10 +143,11 @@ def learn_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     return router
 
 
-def _learn(filter_: Filter, raw: bytes, label: str, user: str) -> LearnAnswer:
+def learn_message(filter_: Filter, raw: bytes, label: str, user: str, source: str = "http") -> LearnAnswer:
+    """Learn a message; return the probabilities before and after."""
     message = filter_.prepare(raw)
     before = filter_.check(message, user).probabilities
-    lesson = filter_.learn(message, label, "http", user)
+    lesson = filter_.learn(message, label, source, user)
     after = filter_.check(message, user).probabilities
     return {
         "outcome": lesson.outcome,

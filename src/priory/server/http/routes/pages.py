@@ -26,12 +26,14 @@ from priory.server.http.auth import visits
 from priory.server.http.body import form_fields, message_body
 from priory.server.http.filters import AnalysisCache, Filters
 from priory.server.http.parameters import MOST_NAME_LENGTH, ForUser
+from priory.server.http.routes.ask import find_questions
 from priory.server.http.routes.evaluations import ComparisonBody
 from priory.server.http.state import Daemon
 from priory.server.http.uploads import MOST_MESSAGES, Upload, Uploads
 from priory.server.metrics.history import DAY_S, HOUR_S, NAME, HistoryError, HistoryRecorder, default_step
 from priory.server.page.layout import Visit, badge_colours, label_colours
 from priory.server.page.views.activity import SPANS, Activity
+from priory.server.page.views.ask import ask_view, closed_ask_view
 from priory.server.page.views.check import check_view, explained_message
 from priory.server.page.views.health import (
     Storage,
@@ -45,6 +47,7 @@ from priory.server.page.views.journal import LessonList, LessonQuery, journal_vi
 from priory.server.page.views.lab import EXTRAS, lab_view
 from priory.server.page.views.suspects import suspects_view
 
+_MOST_QUESTIONS: Final = 10  # on one page
 _MOST_LESSONS: Final = 50  # of the journal on one page
 _MOST_CHANGES: Final = 25  # of the costs on one page
 _MONDAY_S: Final = 3 * DAY_S  # 1970 began on a Thursday: a shift by three days makes weeks begin on Monday
@@ -60,6 +63,7 @@ def page_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes of all views but the login."""
     router = APIRouter(include_in_schema=False)
     _add_check(router, daemon, filters)
+    _add_ask(router, daemon, filters)
     _add_journal(router, daemon, filters)
     _add_costs(router, daemon, filters)
     _add_health(router, daemon, filters)
@@ -116,6 +120,21 @@ def _explain(raw: bytes, user: str, before: Mapping[str, float], visit: Visit, f
 def _nth_message(upload: Upload, index: int) -> bytes | None:
     _, raw = next(islice(chain.from_iterable(upload.groups()), index, None), (None, None))
     return raw
+
+
+def _add_ask(router: APIRouter, daemon: Daemon, filters: Filters) -> None:
+    labels, is_on = daemon.options.labels, daemon.options.spool is not None
+
+    @router.get("/ask")
+    async def ask(visit: _Reader) -> Response:
+        if not (is_on and visit.may("learn")):
+            return HTMLResponse(closed_ask_view(visit, is_on=is_on))
+
+        def render(filter_: Filter) -> Html:
+            chosen, total, reason = find_questions(filter_, _MOST_QUESTIONS)
+            return ask_view(visit, chosen, total, reason, labels)
+
+        return HTMLResponse(await filters.search(render))
 
 
 def _add_journal(router: APIRouter, daemon: Daemon, filters: Filters) -> None:

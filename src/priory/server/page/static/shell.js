@@ -17,7 +17,8 @@ export async function send(method, url, body = null, headers = {}, signal = null
   const said = { Accept: "application/json", "X-Priory-CSRF": csrf, ...headers };
   let answer;
   try {
-    answer = await fetch(url, { method, body, headers: said, signal });
+    // A change that is being sent is not lost when the person leaves the page.
+    answer = await fetch(url, { method, body, headers: said, signal, keepalive: method !== "GET" && body === null });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, "The daemon does not answer. Is it running?");

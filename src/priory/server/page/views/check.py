@@ -99,7 +99,7 @@ def _form(user: str, most_name_length: int) -> Html:
         ),
         element(
             "div",
-            element("button", "Check ", _keys("Ctrl", "Enter"), class_="button primary"),
+            element("button", "Check ", keys("Ctrl", "Enter"), class_="button primary"),
             element("label", "or files", for_="files"),
             element("input", type="file", id="files", multiple=True),
             _user_field(user, most_name_length),
@@ -135,7 +135,8 @@ def _user_field(user: str, most_name_length: int) -> Html:
     return element("span", element("label", "for user", for_="user"), field, class_="row whose")
 
 
-def _keys(*names: str) -> Html:
+def keys(*names: str) -> Html:
+    """Return the keys of a button, as a hint for people who see it."""
     return element("span", *(element("kbd", name) for name in names), class_="keys", aria_hidden="true")
 
 
@@ -160,7 +161,7 @@ def _teach_buttons(labels: Sequence[str], taught: str | None, user: str, visit: 
         element(
             "button",
             f"This is {label} ",
-            _keys(key),
+            keys(key),
             class_="button",
             type="button",
             disabled=not may,
@@ -171,7 +172,7 @@ def _teach_buttons(labels: Sequence[str], taught: str | None, user: str, visit: 
         )
         for label, key in shortcuts(labels).items()
     ]
-    undo = _button("Undo ", _keys(_UNDO), data_undo="", data_key=_UNDO, hidden=True, aria_keyshortcuts=_UNDO)
+    undo = _button("Undo ", keys(_UNDO), data_undo="", data_key=_UNDO, hidden=True, aria_keyshortcuts=_UNDO)
     forget = _button("Forget this lesson", data_forget="", disabled=not may) if taught else Html()
     return element(
         "div",
