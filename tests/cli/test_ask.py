@@ -19,6 +19,8 @@ import pytest
 from command import PRIORY, priory
 from five_labels import LABELS, teach
 from priory.filter.filter import Filter
+from priory.filter.options import SpoolLimits
+from priory.filter.spool import Spool
 
 PATIENCE_S = 60.0
 
@@ -272,6 +274,52 @@ def test_wrong_input_is_explained(  # noqa: PLR0917 - the cases, and fixtures
     assert result.returncode == status
     assert complaint in result.stderr.decode()
     assert status == 2 or result.stderr.count(b"\n") == 1
+
+
+@pytest.fixture
+def spool(inbox: Path, own_home: Path) -> Spool:
+    """The spool of the home, with some mail."""
+    (own_home / "priory.toml").write_text('[ask]\nspool = "1 MB"\n')
+    spool = Spool(own_home, SpoolLimits(1_000_000))
+    for source in [Path(str(line["source"])) for line in chosen(inbox / "unseen", "--most", 5, home=own_home)]:
+        spool.keep(source.read_bytes(), 4.0)
+    return spool
+
+
+def test_without_a_path_it_asks_about_the_spool(inbox: Path, own_home: Path, spool: Spool):
+    from_folder = chosen(inbox / "unseen", "--most", 5, home=own_home)
+    listed = chosen(home=own_home)
+    assert [line["digest"] for line in listed] == [line["digest"] for line in from_folder]
+    assert {line["source"] for line in listed} == {"spool"}
+    before = lessons(own_home)
+    with at_a_terminal(home=own_home) as ann:
+        ann.reads("q quit: ")
+        ann.presses("snhu")  # of the third answer, the lesson is taken back
+        ann.reads("undone")
+        ann.reads("q quit: ")
+        ann.presses("q")
+        ann.reads("taught 1 spam\r\n")
+        assert ann.ends() == 0
+    assert lessons(own_home) == {**before, "spool": ("spam", "")}
+    assert [line["digest"] for line in chosen(home=own_home)] == [line["digest"] for line in listed[2:]]
+    assert len(spool) == 3
+    with at_a_terminal(home=own_home) as ann:
+        ann.reads("q quit: ")
+        ann.presses("nu")  # a message that was skipped can be brought back
+        ann.reads("undone")
+        ann.presses("q")
+        ann.reads("taught nothing")
+    assert len(spool) == 3
+    nothing = priory("ask", "--since", 1, home=own_home).stdout.decode()
+    assert nothing == "nothing to ask: of 3 messages all are taught already or older than 1 days\n"
+
+
+def test_an_empty_spool_is_no_error(own_home: Path):
+    (own_home / "priory.toml").write_text('[ask]\nspool = "1 MB"\n')
+    done = priory("ask", home=own_home)
+    assert done.returncode == 0
+    assert done.stdout.decode() == f"nothing to ask: there are no messages in the spool, {own_home}/spool\n"
+    assert priory("ask", "--json", home=own_home).stdout == b""
 
 
 def test_a_filter_that_knows_nothing_says_how_to_teach_it(inbox: Path, tmp_path: Path):

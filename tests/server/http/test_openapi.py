@@ -25,6 +25,8 @@ import requirements
 from command import priory
 from http_client import Client
 from priory.demo import Drawn, draw
+from priory.filter.options import SpoolLimits
+from priory.filter.spool import Spool
 from priory.server.tokens import SCOPES, issue
 from real_daemon import HTTP, Daemon, serving
 
@@ -43,10 +45,17 @@ COMPARISONS = [
     ("DELETE", "/v1/evaluate/{id}"),
     *(("GET", f"/v1/evaluate/{{id}}{part}") for part in ("", "/events", "/report", "/report.json")),
 ]
+QUESTIONS = [
+    ("GET", "/v1/ask"),
+    ("POST", "/v1/ask/{digest}"),
+    ("DELETE", "/v1/ask/{digest}"),
+    ("POST", "/v1/ask/{digest}/undo"),
+]
 LESSONS = [("GET" if each in ASKED_LESSONS else "POST", f"/v1/{each}") for each in ABOUT_LESSONS]
 ROUTES = [
     *(("GET", path) for path in ("/healthz", "/metrics", *(f"/v1/{name}" for name in ABOUT_IT))),
     *(("POST", f"/v1/{name}") for name in ABOUT_MAIL),
+    *QUESTIONS,
     *LESSONS,
     *COSTS,
     *COMPARISONS,
@@ -63,7 +72,7 @@ def as_it_came(_context: object, raw: bytes) -> bytes:
 @pytest.fixture(scope="module")
 def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("documented") / "home"))
-    with serving(home, HTTP) as running:
+    with serving(home, HTTP + '[ask]\nspool = "5 MB"\n') as running:
         yield running
         assert running.n_logged("error") == 0
 
@@ -85,7 +94,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
         *((*route, GenerationMode.POSITIVE) for route in ROUTES),
         *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
         ("GET", "/v1/history", GenerationMode.NEGATIVE),
-        *((*route, GenerationMode.NEGATIVE) for route in (*LESSONS, *COSTS, COMPARISONS[0])),
+        *((*route, GenerationMode.NEGATIVE) for route in (*QUESTIONS, *LESSONS, *COSTS, COMPARISONS[0])),
     ],
 )
 def test_every_answer_is_as_documented(
@@ -162,6 +171,7 @@ def test_every_route_has_an_example_of_what_it_takes(document: dict[str, Any]):
 def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Drawn], tmp_path: Path):
     requirements.program("curl")
     (tmp_path / "message.eml").write_bytes(mail[0].raw)
+    Spool(daemon.home, SpoolLimits(5_000_000)).keep(mail[0].raw, 4.0)
     for name, some in (("inbox.mbox", mail[1:3]), ("junk.mbox", mail[3:6])):
         (tmp_path / name).write_bytes(b"\n".join(b"From ann\n" + drawn.raw.rstrip() + b"\n" for drawn in some))
     for name, scope in (("token", "learn"), ("admin", "admin")):
@@ -192,6 +202,10 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
     assert many["detail"] == f"The selection contains {page['total']} lessons, not 12: nothing was forgotten."
     assert suspects["reason"] == ""
     assert [each["outcome"] for each in answers["messages/relearn"] + answers["messages/confirm"]] == ["unknown"] * 2
+    assert answers["ask"][0]["reason"] == ""
+    taught_above, skipped = answers["ask/$DIGEST"]
+    (undone,) = answers["ask/$DIGEST/undo"]
+    assert [taught_above["status"], undone["outcome"], skipped["outcome"]] == [404, "undone", "skipped"]
     (history,), (calibration,), (drift,) = (answers[each] for each in ("history", "calibration", "drift"))
     assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
     assert calibration["n"] == drift["n"] > 0

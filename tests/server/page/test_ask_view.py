@@ -110,6 +110,12 @@ def test_questions_are_answered_by_keys_alone(daemon: Daemon, visit: Visit):
     assert lessons_of(daemon) == dict(zip(digests, expected, strict=True))
 
 
+def test_health_shows_how_many_messages_wait(daemon: Daemon, visit: Visit):
+    here = visit(daemon, "/health")
+    here.page.get_by_role("link", name=f"{FEW} to ask about").click()
+    expect(cards(here)).to_have_count(FEW)
+
+
 def test_other_keys_do_nothing(daemon: Daemon, visit: Visit):
     here = visit(daemon, "/ask")
     expect(cards(here).first).to_be_focused()

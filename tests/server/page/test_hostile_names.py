@@ -16,7 +16,7 @@ from real_daemon import HTTP, Daemon, serving
 
 EVIL = """</script></textarea><script>alert(1)</script>"'><img src=x onerror=alert(1)><svg onload=alert(1)>"""
 HARM = "img, svg[onload], script:not([src]), [onerror]"
-VIEWS = ("/", "/journal", "/journal/suspects", "/costs?spam.ham=0.01", "/health", "/lab", "/nothing")
+VIEWS = ("/", "/ask", "/journal", "/journal/suspects", "/costs?spam.ham=0.01", "/health", "/lab", "/nothing")
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def test_from_an_empty_store_to_mail_that_is_searched_and_forgotten_by_keys_alon
     expect(dialog).to_be_hidden()
     expect(page.locator("tbody tr")).to_have_count(0)
 
-    for view in ("Costs", "Health", "Lab"):
+    for view in ("Ask", "Costs", "Health", "Lab"):
         tab_to(page, view)
         keys.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_have_text(view)

@@ -240,6 +240,8 @@ def _storage(filter_: Filter, analyses: AnalysisCache, home: FilePath) -> Storag
         limits=limits,
         oldest_age_s=sum(journal.now() - lesson.time for lesson in oldest),
         used_bytes=analyses.used_bytes(filter_) if limits.n_bytes is not None else 0,
+        n_questions=len(filter_.spool),
+        spool_bytes=filter_.spool.size_bytes(),
     )
 
 

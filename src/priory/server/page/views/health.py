@@ -32,6 +32,8 @@ class Storage:
     limits: Limits  #: on the stored lessons
     oldest_age_s: float  #: age of the oldest lesson; 0 if age is not limited
     used_bytes: int  #: by the lessons in the journal
+    n_questions: int = 0  #: messages in the spool
+    spool_bytes: int = 0
 
 
 def health_view(visit: Visit, span: str, state: Html, activity: Html, learned: Html) -> Html:
@@ -211,6 +213,9 @@ def _files(storage: Storage) -> list[Html]:
         ],
         ["history", size(storage.history_bytes), "counters over time"],
     ]
+    if storage.n_questions:
+        questions = element("a", f"{number(storage.n_questions)} to ask about", href="/ask")
+        rows.append(["spool", size(storage.spool_bytes), together("copies of mail, ", questions)])
     name = element("p", f"The journal is {storage.journal}", class_="quiet")
     return [name, scroll_box(table(["file", "size", "content"], rows), "Files", "plain", "words")]
 
