@@ -150,7 +150,7 @@ class Filter:
     @cached_property
     def spool(self) -> "Spool":
         """The checked messages about which a person may be asked."""
-        from priory.filter.spool import Spool  # noqa: PLC0415 - a quick start where nobody is asked
+        from priory.filter.spool import Spool  # noqa: PLC0415 - a quick start without a spool
 
         return Spool(self.home, self.options.spool)
 

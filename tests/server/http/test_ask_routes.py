@@ -1,4 +1,4 @@
-"""Questions over HTTP: listed, answered, skipped and undone; who may read them; what gets into the spool."""
+"""Questions over HTTP are listed, answered, skipped and undone; only mail that is worth a question is stored."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -165,6 +165,6 @@ def test_a_filter_that_knows_nothing_says_why_it_cannot_ask(tmp_path: Path):
         filter_.spool.keep(b"Subject: x\n\nhello", 4.0)
     with serving(home, ON) as daemon:
         api = Client(daemon.port, issue(home, "learn"))
-        api.post("/v1/check", b"Subject: y\n\nhello")  # a filter that knows nothing has nothing to ask about it
+        api.post("/v1/check", b"Subject: y\n\nhello")  # no message is worth a question yet
         reason = "no ham and no spam has been learned yet"
         assert api.get("/v1/ask").json == {"questions": [], "total": 1, "reason": reason}
