@@ -147,6 +147,22 @@ def test_stats_show_the_calibration_as_a_formula(inbox: Path, tmp_path: Path):
     assert float(shown[2] + shown[3]) == pytest.approx(line["intercept"], abs=5e-4)
 
 
+def test_stats_bound_the_lost_ham_and_tell_how_far_the_promise_is(inbox: Path, tmp_path: Path):
+    for label in ("ham", "spam"):
+        priory("learn", label, inbox / "taught" / label, home=tmp_path)
+    (tmp_path / "priory.toml").write_text("[promise]\nham_lost = 0.001\n")
+    figures = json.loads(priory("stats", "--json", home=tmp_path).stdout)
+    lost, promise = figures["lost_ham"], figures["promise"]
+    assert lost["ham"] == figures["scored"]["ham"] == promise["ham"]
+    assert (promise["ham_lost"], promise["limits"], promise["needs"] > 4000) == (0.001, {"spam": 1.0}, True)
+    shown = " ".join(priory("stats", home=tmp_path).stdout.decode().split())
+    assert f"with 95 % confidence at any moment; so far {lost['lost']} of {lost['ham']}" in shown
+    assert f"promise the promise of 1 in 1,000 needs {promise['needs']:,} known ham; {lost['ham']} so far" in shown
+    assert "spam never" in shown
+    shown = priory("config", home=tmp_path).stdout.decode()
+    assert "promise     at most 1 in 1,000 ham is called spam" in shown
+
+
 def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):
     result = priory("demo", "--messages", 300, "--save", tmp_path / "drawn", home=tmp_path)
     shown = result.stdout.decode()

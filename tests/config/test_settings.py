@@ -58,6 +58,11 @@ def test_no_mail_is_stored_unless_a_size_says_so():
     assert parse("[ask]\nspool = '1 GB'\nage = '2 weeks'").spool == SpoolLimits(10**9, 14 * 86_400)
 
 
+def test_nothing_is_promised_about_lost_ham_unless_it_is_set():
+    assert parse("").ham_lost is None
+    assert parse("[promise]\nham_lost = 0.001").ham_lost == 0.001
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -88,6 +93,8 @@ def test_no_mail_is_stored_unless_a_size_says_so():
             "[autolearn]\non = true",
             "unknown key 'autolearn'; the filter learns from mail that people leave alone, see [silence]: remove it",
         ),
+        ("[promise]\nham_lost = 0", "[promise] ham_lost must be a probability from 0.00001 to below 1, not 0"),
+        ("[promise]\nlost_ham = 0.1", "[promise] unknown key 'lost_ham'; known are ham_lost"),
         ("[patterns]\n'' = 'a'", "[patterns] '' is not a name; use letters, digits, - and _"),
         ("[patterns]\nx = 1", "[patterns] x must be a regular expression in quotes, not 1"),
         ("[patterns]\nx = '(a'", "pattern 'x': missing ): (a"),
@@ -215,12 +222,13 @@ def test_the_documented_configuration_is_valid_and_complete():
     assert options.spec.kinds == Spec().kinds | {"triple"}
     named = tomllib.loads(text)
     assert set(named) == set(SECTIONS)
-    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "ask", "silence", "table"):
+    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "promise", "ask", "silence", "table"):
         assert set(named[section]) == {setting.key for setting in settings(section)}
     assert replace(serving, workers=1).max_bytes == ServeOptions().max_bytes
     assert serving.http == ("127.0.0.1:7358",)
     assert options.spec.bits == Spec().bits
     assert options.silence == SilenceRules()
+    assert options.ham_lost == 0.001
     assert reporters == {"ann@mail.example", "@home.example"}
     assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}
     said = {

@@ -87,8 +87,10 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
     """Return a line of text for each section."""
     from priory.bayes import Counts  # noqa: PLC0415
     from priory.filter.options import Limits  # noqa: PLC0415
+    from priory.filter.promise import one_in  # noqa: PLC0415
     from priory.filter.verdict import steps  # noqa: PLC0415
 
+    ham_lost = values["promise"]["ham_lost"]
     bits, labels, unwanted = values["table"]["bits"], values["labels"], values["unwanted"]
     costs, silence, serve, http = values["costs"], values["silence"], values["serve"], values["http"]
     mistakes = [f"{true} judged {verdict} {cost:g}" for verdict in labels for true, cost in costs[verdict].items()]
@@ -102,6 +104,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         "patterns": ", ".join(values["patterns"]) or "none",
         "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(labels)) / 1e6:,.0f} MB; "
         f"for single users 2^{values['table']['personal_bits']}",
+        "promise": f"at most {one_in(ham_lost)} ham is called spam" if ham_lost else "none",
         "silence": f"counts after {_days(silence['days'])}{'; a sample is learned' if silence['learn'] else ''}",
         "limits": str(Limits(**values["limits"])),
         "ask": _spool_in_words(values["ask"]) if values["ask"]["spool"] else "off",

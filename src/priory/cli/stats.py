@@ -61,6 +61,10 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
         table.add_row("calibration", f"log-odds of {label} = {sums}{caution}")
     if stats.doubt:
         table.add_row("labels", f"{stats.doubt}; to see them: priory lab errors")
+    if stats.lost_ham is not None:
+        table.add_row("lost ham", str(stats.lost_ham))
+    if stats.promise is not None:
+        table.add_row("promise", str(stats.promise))
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
     table.add_row("limits", limits)

@@ -170,6 +170,7 @@ def options_in(tables: Mapping[str, Any]) -> Options:
         limits=Limits(limits.get("age"), limits.get("lessons"), limits.get("bytes")),
         spool=_spool(_section(tables, "ask")),
         unwanted=_read_unwanted(tables, labels),
+        ham_lost=_section(tables, "promise").get("ham_lost"),
         **optional,
     )
 

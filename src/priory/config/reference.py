@@ -54,6 +54,7 @@ def values_in_effect(
         "features": {kind: kind in options.spec.kinds for kind in KINDS},
         "patterns": options.spec.patterns,
         "table": {"bits": options.spec.bits, "personal_bits": options.personal_bits},
+        "promise": {"ham_lost": options.ham_lost},
         "silence": {"days": options.silence.days, "learn": options.silence.learns},
         "limits": asdict(options.limits),
         "ask": _ask(options, home),

@@ -31,6 +31,7 @@ from priory.filter.options import BYTES, SECONDS
 #: The conventional address of each protocol.
 ADDRESSES: Final = {"spamd": "127.0.0.1:783", "milter": "127.0.0.1:7357", "http": "127.0.0.1:7358"}
 LEAST_BITS: Final = 16  #: with fewer, too many features share a bucket: docs/scaling.md
+LEAST_HAM_LOST: Final = 0.00001  #: takes 420,000 known ham
 
 #: All sections and top-level keys, in the order of error messages.
 SECTIONS: Final = {
@@ -41,6 +42,7 @@ SECTIONS: Final = {
     "features": "kinds of features, on or off",
     "patterns": "regular expressions (RE2), each a feature by its name",
     "table": "the size of the tables of counts, fixed when the journal is created",
+    "promise": "a limit on lost ham",
     "silence": "mail about which people say nothing",
     "limits": "how many lessons are remembered, and for how long",
     "ask": "mail about which people may be asked",
@@ -89,6 +91,12 @@ SETTINGS: Final = (
     *(Setting("features", kind, SWITCH, _FEATURES[kind], "false" if kind == "triple" else "true") for kind in KINDS),
     Setting("table", "bits", _BITS, "the table of counts has 2^bits buckets", "22"),
     Setting("table", "personal_bits", _BITS, "the table for single users has 2^personal_bits rows", "22"),
+    Setting(
+        "promise",
+        "ham_lost",
+        probability(LEAST_HAM_LOST),
+        "the largest share of ham that may be called spam, such as 0.001",
+    ),
     Setting(
         "silence",
         "days",

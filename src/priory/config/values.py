@@ -60,7 +60,7 @@ def probability(least: float) -> ValueType:
             raise ValueError
         return float(value)
 
-    return ValueType(f"a probability from {least} to below 1", convert)
+    return ValueType(f"a probability from {f'{least:.9f}'.rstrip('0')} to below 1", convert)
 
 
 def choice(*texts: str) -> ValueType:

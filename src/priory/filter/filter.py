@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from priory.filter.lessons import Lessons
     from priory.filter.offline import OfflineTeaching
     from priory.filter.outcome import ForgetResult, LearnResult
+    from priory.filter.promise import LostHam, Outcomes, Promise
     from priory.filter.retention import Retention
     from priory.filter.silence import Silence
     from priory.filter.spool import Spool
@@ -49,7 +50,8 @@ class Filter:
         self.spec: Spec = replace(options.spec, bits=self.journal.bits)
         self._counts = JournalCounts(self.journal, options.labels, snapshot)
         self._sync = Sync(self._counts)
-        self._calibration = CalibrationCache(self._counts)
+        self._promise = self._read_promise()
+        self._calibration = CalibrationCache(self._counts, promise=self._promise)
         self._judge = Judge(self._counts, self._sync, self._calibration, options)
         try:
             refuse_other_label_order(self.journal, options.labels)
@@ -328,4 +330,38 @@ class Filter:
         from priory.filter.stats import stats_of  # noqa: PLC0415 - a quick start where nothing is counted
 
         self._sync.refresh()
-        return stats_of(self._counts, self._calibration.newest(), self._judge.thresholds, self.silence.stats())
+        lines, promise = self._calibration.newest(), self._promise
+        stats = stats_of(self._counts, lines, self._judge.thresholds, self.silence.stats())
+        return stats._replace(
+            lost_ham=self._lost_ham(),
+            promise=promise and promise.progress(self._outcomes(), self.options.labels),
+        )
+
+    def lost_ham(self) -> "LostHam | None":
+        """Return how much ham is called spam; None if several labels decide together without a promise."""
+        self._sync.refresh()
+        return self._lost_ham()
+
+    def _lost_ham(self) -> "LostHam | None":
+        said_from = self._judge.said_from(self._unwanted)
+        return self._outcomes().lost_ham(said_from) if said_from else None
+
+    def _read_promise(self) -> "Promise | None":
+        if self.options.ham_lost is None:
+            return None
+        from priory.filter.promise import Promise  # noqa: PLC0415 - a quick start without a promise
+
+        return Promise(self.options.ham_lost, self._unwanted)
+
+    def _outcomes(self) -> "Outcomes":
+        from priory.filter.promise import Outcomes  # noqa: PLC0415 - a quick start where nothing is counted
+
+        return Outcomes.of(self._counts.counts, self._calibration.newest(), self._unwanted)
+
+    @property
+    def _unwanted(self) -> tuple[int, ...]:
+        """The unwanted labels."""
+        from priory.filter.spamassassin import unwanted_labels  # noqa: PLC0415 - a quick start without a promise
+
+        labels = self.options.labels
+        return tuple(map(labels.index, unwanted_labels(labels, self.options.unwanted)))

@@ -1,6 +1,7 @@
 """From the scores of a message to a verdict."""
 
 import math
+from collections.abc import Mapping
 
 from priory.decision import UNSURE, cheapest, thresholds
 from priory.features import Features
@@ -9,7 +10,7 @@ from priory.filter.options import Options
 from priory.filter.prepare import Prepared
 from priory.filter.scoring import CalibrationCache, Score, no_evidence, probabilities_if_familiar, scores
 from priory.filter.sync import Sync
-from priory.filter.verdict import AWAY, UNFAMILIAR, Claim, Verdict, probability
+from priory.filter.verdict import AWAY, PROMISED, UNFAMILIAR, Claim, Verdict, probability
 
 
 class Judge:
@@ -21,7 +22,30 @@ class Judge:
         self._calibration = calibration
         self._options = options
         self._model = options.model
-        self.thresholds = thresholds(options.costs)  #: of the probability of each label
+        self._thresholds = thresholds(options.costs)  # by cost alone
+
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """With two labels, the probability of the second from which on each answer is given."""
+        limits, thresholds = self._calibration.limits(), self._thresholds
+        if not limits or not thresholds:
+            return thresholds
+        second = self._options.labels[1]
+        ((label, limit),) = limits.items()
+        if label == 0:  # unwanted below a probability of the second
+            return {UNSURE: min(probability(-limit), *thresholds.values()), second: thresholds[second]}
+        if probability(limit) <= thresholds[second]:
+            return thresholds
+        return {UNSURE: min(thresholds.values()), second: probability(limit)}
+
+    def said_from(self, unwanted: tuple[int, ...]) -> Mapping[int, float]:
+        """Return the log-odds from which each unwanted label is said; empty if several labels decide together."""
+        limits = self._calibration.limits()
+        if not self._thresholds:
+            return limits
+        (label,) = unwanted
+        least = self._thresholds[self._options.labels[1]] if label else 1 - min(self._thresholds.values())
+        return {label: max(_log_odds(least), limits.get(label, -math.inf))}
 
     def judge(self, message: Prepared, user: str) -> Verdict:
         """Return the verdict about a message by the present counts, including the user's own evidence."""
@@ -55,6 +79,8 @@ class Judge:
         probabilities = [probability(score.log_odds) for score in scores]
         expected = self._options.costs.expected(probabilities)
         label = UNSURE if reason else cheapest(expected)
+        if self._breaks_promise(label, scores):
+            label, reason = UNSURE, PROMISED
         return Verdict(
             label=label,
             about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
@@ -62,13 +88,26 @@ class Judge:
             thresholds=self.thresholds,
             expected_costs=expected,
             digest=message.digest.hex(),
-            reason=UNFAMILIAR if label == UNSURE and self._would_be_sure(scores) else reason,
+            reason=UNFAMILIAR if label == UNSURE and reason != PROMISED and self._would_be_sure(scores) else reason,
             user=user,
             unwanted=self._options.unwanted,
         )
+
+    def _breaks_promise(self, label: str, scores: list[Score]) -> bool:
+        """Tell whether the promise about lost ham forbids this label; only unwanted labels have limits."""
+        limits = self._calibration.limits()
+        if not limits or label == UNSURE:
+            return False
+        i = self._options.labels.index(label)
+        return i in limits and scores[i].agreed < limits[i]
 
     def _would_be_sure(self, scores: list[Score]) -> bool:
         """Tell whether these scores would get a label without the term of familiarity."""
         if not any(score.familiarity for score in scores):
             return False
         return cheapest(self._options.costs.expected(probabilities_if_familiar(scores))) != UNSURE
+
+
+def _log_odds(p: float) -> float:
+    """Return the log-odds of a probability, which may be 0 or 1."""
+    return math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5)

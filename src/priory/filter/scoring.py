@@ -7,7 +7,7 @@ is a term of its own, `others`. Log-odds of mail unlike anything that was taught
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import neg
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -26,6 +26,7 @@ from priory.native.table import is_known, total
 if TYPE_CHECKING:
     from priory.bayes.silence import SilenceEstimate
     from priory.filter.counts import JournalCounts
+    from priory.filter.promise import Promise
 
 #: If a recent calibration gives a label these log-odds, the newest gives it at least 3.4, above which a lesson corrects
 #: nothing; docs/decisions/journal.md has the measurement.
@@ -66,6 +67,12 @@ class Score(NamedTuple):
             return self
         familiarity = trusted_log_odds(self.log_odds, self.you, factor) - self.log_odds
         return self._replace(log_odds=self.log_odds + familiarity, familiarity=familiarity)
+
+    @property
+    def agreed(self) -> float:
+        """The log-odds before scaling, or those without the user's own evidence and familiarity if they are lower."""
+        own = self.log_odds - self.others
+        return min(own, own - self.you - self.familiarity)
 
     def with_others(self, others: float) -> Self:
         """Return the score with the term of the other labels added."""
@@ -131,9 +138,13 @@ class CalibrationCache:
     wrong, their line is flatter, and lessons correct each other in small steps (docs/decisions/wrong-labels.md).
     """
 
-    def __init__(self, counts: "JournalCounts", most_wrong: float = MOST_WRONG) -> None:
+    def __init__(
+        self, counts: "JournalCounts", most_wrong: float = MOST_WRONG, promise: "Promise | None" = None
+    ) -> None:
         self._counts = counts
         self._most_wrong = most_wrong
+        self._promise = promise
+        self._limits: Mapping[int, float] = {}
         self.last = [Calibration(0.0, 0.0)] * len(contrasts(len(counts.labels)))  #: those computed last
         self._generation = -1  # of the counts that they were computed from
         self._n_outcomes = 0  # in those counts
@@ -144,10 +155,18 @@ class CalibrationCache:
             self.compute()
         return self.last
 
+    def limits(self) -> Mapping[int, float]:
+        """Return the log-odds from which the promise allows each unwanted label; empty without a promise."""
+        if self._promise is not None:
+            self.newest()
+        return self._limits
+
     def compute(self) -> None:
-        """Compute the calibrations of the present counts."""
+        """Compute the calibrations of the present counts, and the limits of the promise."""
         counts = self._counts.counts
         self.last = calibrations(counts, self._counts.by_people, self._most_wrong, self._counts.silence)
+        if self._promise is not None:
+            self._limits = self._promise.limits(self._promise.outcomes(counts, self.last))
         self._generation = self._counts.generation
         self._n_outcomes = sum(n_outcomes(counts.outcomes(0)))
 

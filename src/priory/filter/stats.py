@@ -7,6 +7,7 @@ from priory.bayes import Calibration, Counts
 from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import contrasts
 from priory.filter.counts import JournalCounts
+from priory.filter.promise import LostHam, PromiseProgress
 
 if TYPE_CHECKING:
     from priory.filter.silence import SilenceStats
@@ -29,6 +30,8 @@ class Stats(NamedTuple):
     thresholds: Mapping[str, float]
     journal_bytes: int
     silence: "SilenceStats | None" = None  #: None if no checked mail was concluded yet
+    lost_ham: LostHam | None = None  #: how much ham is called spam, by the outcomes of earlier predictions
+    promise: PromiseProgress | None = None  #: how far the promise about lost ham is, if there is one
 
     @property
     def doubt(self) -> str:
@@ -46,9 +49,12 @@ class Stats(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        silence = self.silence and self.silence._asdict()
-        lines = {label: line._asdict() for label, line in self.calibration.items()}
-        return self._asdict() | {"calibration": lines, "silence": silence}
+        return self._asdict() | {
+            "calibration": {label: line._asdict() for label, line in self.calibration.items()},
+            "silence": self.silence and self.silence._asdict(),
+            "lost_ham": self.lost_ham and self.lost_ham.as_dict(),
+            "promise": self.promise and self.promise._asdict(),
+        }
 
 
 def stats_of(

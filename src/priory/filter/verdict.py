@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 HEADER_PREFIX: Final = "X-Priory-"
 MOST_EVIDENCE: Final = 20  #: features in an answer to a program that does not ask for an explanation
 UNFAMILIAR: Final = "unlike anything that was taught"
+PROMISED: Final = "too little ham is known to call this unwanted and keep the promise about lost ham"
 AWAY: Final = "the journal cannot be reached, and this machine has too few counts of its own"
 
 
@@ -127,7 +128,7 @@ class Verdict:
     thresholds: Mapping[str, float]
     expected_costs: Mapping[str, float]
     digest: str
-    reason: str = ""  #: why the label is *unsure*: nothing could be said, or the message is unfamiliar; else empty
+    reason: str = ""  #: why the label is *unsure*, if not for its cost: nothing can be said, unfamiliar, a promise
     user: str = ""  #: the user whose own evidence is included
     unwanted: tuple[str, ...] = ()  #: the labels of unwanted mail, if the options name them
 
@@ -144,7 +145,7 @@ class Verdict:
     @property
     def is_untaught(self) -> bool:
         """Whether nothing could be said about the message, because lessons are missing or out of reach."""
-        return self.reason not in ("", UNFAMILIAR)
+        return self.reason not in ("", UNFAMILIAR, PROMISED)
 
     @property
     def log_odds(self) -> float:
@@ -338,10 +339,13 @@ def digits(p: float) -> str:
 def steps(thresholds: Mapping[str, float]) -> str:
     """Format thresholds in words.
 
-    >>> steps({"unsure": 0.4, "spam": 0.96})
-    'unsure from 0.40, spam from 0.96'
+    >>> steps({"unsure": 0.4, "spam": 0.96}), steps({"unsure": 0.4, "spam": 0.9987}), steps({"unsure": 0, "spam": 1})
+    ('unsure from 0.40, spam from 0.96', 'unsure from 0.40, spam from 0.9987', 'unsure from 0.00, spam never')
     """
-    return ", ".join(f"{label} from {p:.2f}" for label, p in thresholds.items())
+    return ", ".join(
+        f"{label} never" if p == 1 else f"{label} from {digits(p) if p >= 0.995 else f'{p:.2f}'}"
+        for label, p in thresholds.items()
+    )
 
 
 def _header_safe(text: str) -> str:

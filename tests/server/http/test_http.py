@@ -21,7 +21,9 @@ from command import PRIORY
 from metrics_client import get, metrics
 from milter_client import mail_server
 from priory.demo import Drawn
+from priory.filter.filter import Filter
 from priory.filter.options import Options
+from priory.filter.promise import LostHam
 from priory.server.http import PACKAGES
 from priory.server.http.process import MOST_CLIENTS
 from priory.server.http.prometheus import exposition
@@ -164,6 +166,11 @@ def test_what_clients_did_is_counted_whoever_dies_and_across_reloads(
     assert values["workers"] == values["workers_ready"] == 1
     assert values["journal_lessons{ham}"] + values["journal_lessons{spam}"] == 200
     assert values["journal_bytes"] > 100_000
+    with Filter.open(home) as filter_:
+        lost_ham = filter_.lost_ham()
+    assert values["ham_known"] == lost_ham.ham > 0
+    assert values.get("ham_lost", 0) == lost_ham.lost
+    assert values["ham_lost_at_most_ratio"] == pytest.approx(lost_ham.at_most)
     assert values["connections_limit"] == 256
     assert values["check_seconds_bucket{+Inf,spamd}"] == values["check_seconds_count{spamd}"]
     assert values["check_seconds_sum{spamd}"] > 0
@@ -205,7 +212,8 @@ def test_errors_and_timeouts_are_counted_by_kind(home: Path, mail: list[Drawn]):
 def test_every_metric_is_documented_with_its_labels(home: Path):
     board = scoreboard()
     add_labels(board, ["ham", "spam"])
-    text, _ = exposition(State(home, ServeOptions(), board, 0.0, Options(), board.tally(board.take())), "")
+    state = State(home, ServeOptions(), board, 0.0, Options(), board.tally(board.take()))
+    text, _ = exposition(state, "", LostHam(0, 712))
     table = (Path(__file__).parents[3] / "docs" / "serve.md").read_text()
     rows = {name: line for line in table.splitlines() for name in re.findall(r"`(priory_\w+)`", line) if line[0] == "|"}
     for family in text_string_to_metric_families(text.decode()):

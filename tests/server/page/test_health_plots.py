@@ -7,6 +7,7 @@ import pytest
 
 from priory.decision import UNSURE, Costs
 from priory.filter.options import Limits
+from priory.filter.promise import LostHam, PromiseProgress
 from priory.filter.stats import Stats
 from priory.lab.measures import brier, log_loss
 from priory.lab.measures.drift import drift
@@ -63,6 +64,15 @@ def test_labels_that_look_wrong_are_mentioned_where_they_are_many(wrong: float, 
     shown = learned_part(track_record(TWO, 50, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
     assert words in shown
     assert ('href="/journal/suspects"' in shown) == bool(words)
+
+
+def test_lost_ham_and_the_promise_about_it_are_sentences():
+    progress = PromiseProgress(0.001, 712, 4190, {"spam": 1.0}, 0.0)
+    stats = Stats({}, {}, 0, 0, 1, {"ham": 712, "spam": 600}, {}, 0.0, {}, 0, LostHam(0, 712), progress)
+    shown = learned_part(track_record(TWO, 50, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
+    bound = "At most 1 in 208 of your ham is called spam, with 95 % confidence at any moment; so far 0 of 712."
+    assert f"<p>{bound}</p>" in shown
+    assert "<p>The promise of 1 in 1,000 needs 4,190 known ham; 712 so far.</p>" in shown
 
 
 @pytest.mark.parametrize("span", SPANS)

@@ -117,7 +117,8 @@ class VerdictAnswer(TypedDict):
     reason: Annotated[
         str,
         Field(
-            description="Why the filter is unsure, if it cannot judge or the message is unlike all lessons.",
+            description="Why the filter is unsure, if not for the costs: it cannot judge, the message is unlike all "
+            "lessons, or a promise forbids to call it unwanted.",
             examples=[""],
         ),
     ]

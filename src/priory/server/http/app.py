@@ -33,7 +33,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     app.add_middleware(BodyDrain, most_bytes=serving.max_bytes)
     app.add_middleware(RefusalCounter, tally=daemon.tally)
-    app.include_router(health_routes(daemon))
+    app.include_router(health_routes(daemon, filters))
     for routes in (
         check_routes,
         learn_routes,

@@ -10,6 +10,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from priory import __version__
+from priory.filter.promise import LostHam
 from priory.journal import JournalError
 from priory.server.http.state import Daemon
 from priory.server.metrics.names import CHECK_TIMES, LESSON_TIMES
@@ -32,10 +33,10 @@ COUNTERS: Final = (
 )
 
 
-def exposition(daemon: Daemon, accept: str) -> tuple[bytes, str]:
+def exposition(daemon: Daemon, accept: str, lost_ham: LostHam | None = None) -> tuple[bytes, str]:
     """Return all metrics in a format that the client accepts, and its content type."""
     registry = CollectorRegistry()
-    registry.register(_Metrics(daemon))
+    registry.register(_Metrics(daemon, lost_ham))
     try:
         encode, content_type = choose_encoder(accept)
     except TypeError:  # the client names a version that is not a number
@@ -44,8 +45,9 @@ def exposition(daemon: Daemon, accept: str) -> tuple[bytes, str]:
 
 
 class _Metrics(Collector):
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, lost_ham: LostHam | None) -> None:
         self._daemon = daemon
+        self._lost_ham = lost_ham
 
     def collect(self) -> Iterable[Metric]:
         yield from self._counters()
@@ -65,6 +67,7 @@ class _Metrics(Collector):
         )
         yield from self._gauges()
         yield from self._journal()
+        yield from self._ham()
 
     def _counters(self) -> Iterator[Metric]:
         board = self._daemon.board
@@ -110,6 +113,15 @@ class _Metrics(Collector):
         for label, n in lessons.items():
             family.add_metric([label], n)
         yield family
+
+    def _ham(self) -> Iterator[Metric]:
+        if self._lost_ham is None:
+            return
+        lost, known, _ = self._lost_ham
+        yield GaugeMetricFamily("priory_ham_known", "Known ham whose score was predicted before it was learned.", known)
+        yield GaugeMetricFamily("priory_ham_lost", "Known ham that is called spam.", lost)
+        at_most = "The share of ham that is called spam is at most this, with 95 % confidence at any moment."
+        yield GaugeMetricFamily("priory_ham_lost_at_most_ratio", at_most, self._lost_ham.at_most)
 
 
 def _histogram(

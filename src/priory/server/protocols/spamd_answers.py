@@ -12,11 +12,12 @@ from priory.filter.headers import mark, mark_head
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
 from priory.filter.spamassassin import ham_label, rating_of, spam_label
-from priory.filter.verdict import Verdict, by_kind, digits, in_words, readable
+from priory.filter.verdict import PROMISED, UNFAMILIAR, Verdict, by_kind, digits, in_words, readable
 from priory.html.text import printable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rating_answer, tell_answer
 
 _MAX_EVIDENCE: Final = 15
+_RULES: Final = {UNFAMILIAR: "PRIORY_UNFAMILIAR", PROMISED: "PRIORY_PROMISE"}
 _VERBS_OF_PRIORY: Final = frozenset(("PROCESS", "HEADERS"))  # that our own client uses
 
 
@@ -62,7 +63,7 @@ def symbols(verdict: Verdict) -> str:
     """Return the names of the rules that matched: the label, and why the filter is unsure if there is a reason."""
     rules = [f"PRIORY_{verdict.label.upper()}"]
     if verdict.reason:
-        rules.append("PRIORY_UNTAUGHT" if verdict.is_untaught else "PRIORY_UNFAMILIAR")
+        rules.append(_RULES.get(verdict.reason, "PRIORY_UNTAUGHT"))
     return ",".join(rules)
 
 

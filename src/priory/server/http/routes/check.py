@@ -65,6 +65,35 @@ class SilenceAnswer(TypedDict):
 
 
 @closed
+class LostHamAnswer(TypedDict):
+    """How much ham is called spam, by the predictions before each lesson."""
+
+    lost: Annotated[int, Field(description="Known ham that is called spam.", examples=[0])]
+    ham: Annotated[int, Field(description="All known ham.", examples=[712])]
+    noticed: Annotated[float, Field(description="The estimated share of lost ham that people notice.", examples=[0.99])]
+    at_most: Annotated[
+        float, Field(description="The share of ham that is called spam, at most, at any moment.", examples=[0.0048])
+    ]
+    confidence: Annotated[float, Field(examples=[0.95])]
+
+
+@closed
+class PromiseAnswer(TypedDict):
+    """How far the promise about lost ham is."""
+
+    ham_lost: Annotated[float, Field(description="The promised share.", examples=[0.001])]
+    ham: Annotated[int, Field(description="Known ham.", examples=[712])]
+    needs: Annotated[int, Field(description="Known ham from which on any message may be called spam.", examples=[4190])]
+    limits: Annotated[
+        dict[str, float],
+        Field(
+            description="The probability from which each unwanted label is said; 1 if never.", examples=[{"spam": 1}]
+        ),
+    ]
+    reached: Annotated[float, Field(description="The share of known unwanted mail that reaches them.", examples=[0.0])]
+
+
+@closed
 class StatsAnswer(TypedDict):
     """The number of lessons, the use of the table of counts, and the calibration."""
 
@@ -83,6 +112,10 @@ class StatsAnswer(TypedDict):
     silence: Annotated[
         SilenceAnswer | None, Field(description="Null until mail that was checked has lain for the days of [silence].")
     ]
+    lost_ham: Annotated[
+        LostHamAnswer | None, Field(description="Null with more than two labels, unless there is a promise.")
+    ]
+    promise: Annotated[PromiseAnswer | None, Field(description="Null if nothing is promised.")]
 
 
 @closed

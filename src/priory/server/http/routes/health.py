@@ -10,7 +10,9 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from priory import __version__
+from priory.filter.filter import Filter
 from priory.html.numbers import utc_text
+from priory.journal import JournalError
 from priory.server.http.answers import EstimateAnswer, answer_of, closed, estimate_answer
 from priory.server.http.auth import HEALTH, needs
 from priory.server.http.filters import Filters
@@ -163,7 +165,7 @@ class DriftAnswer(TypedDict):
     learning: list[LearningStretchAnswer]
 
 
-def health_routes(daemon: Daemon) -> APIRouter:
+def health_routes(daemon: Daemon, filters: Filters) -> APIRouter:
     """Return the routes for monitoring: /healthz and /metrics."""
     router = APIRouter(tags=["health"])
 
@@ -186,9 +188,13 @@ def health_routes(daemon: Daemon) -> APIRouter:
         responses=document_problems() | {200: {"content": {"text/plain": {}, "application/openmetrics-text": {}}}},
         response_class=Response,
     )
-    def metrics(accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:
+    async def metrics(accept: Annotated[str, Header(include_in_schema=False)] = "") -> Response:
         """Return the metrics for Prometheus."""
-        content, content_type = exposition(daemon, accept)
+        try:
+            lost_ham = await filters.check(Filter.lost_ham)
+        except JournalError:
+            lost_ham = None  # the metrics say that the journal cannot be read
+        content, content_type = await asyncio.to_thread(exposition, daemon, accept, lost_ham)
         return Response(content, headers={"Content-Type": content_type})
 
     return router

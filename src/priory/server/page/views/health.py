@@ -87,8 +87,15 @@ def learned_part(record: "TrackRecord", storage: Storage) -> Html:
 
         words = f"Based on {number(record.n)} lessons, each predicted before it was learned."
         plots = element("div", *_draw(*trust_plots(record)), class_="plots")
-        parts += [element("p", words, class_="quiet"), *_doubt(storage.stats), *_silence(storage.stats), plots]
+        stats = storage.stats
+        parts += [element("p", words, class_="quiet"), *_lost_ham(stats), *_doubt(stats), *_silence(stats), plots]
     return together(_live("trust", *parts), _live("kept", *_storage(storage)))
+
+
+def _lost_ham(stats: Stats) -> list[Html]:
+    """Say how much ham is called spam, and how far the promise about it is."""
+    figures = [str(figure) for figure in (stats.lost_ham, stats.promise) if figure is not None]
+    return [element("p", f"{words[0].upper()}{words[1:]}.") for words in figures]
 
 
 def _doubt(stats: Stats) -> list[Html]:
