@@ -81,9 +81,8 @@ class FilterLearner:
     'unsure'
     """
 
-    decides_itself = False
-
     def __init__(self, options: Options, *, hears_silence: bool = False) -> None:
+        self.decides_itself = options.ham_lost is not None  # a promise about lost ham overrules the costs
         self._home = temp_home()
         self.filter = Filter.open(self._home.name, replace(options, store=None))
         self._hears_silence = hears_silence
