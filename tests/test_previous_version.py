@@ -27,9 +27,9 @@ from checked_mail import checked
 from priory.bayes.calibration import FEWEST_WRONG
 from priory.config import ConfigError, load, load_mailbox, load_reporters, load_serving
 from priory.demo import draw
+from priory.features import VERSION
 from priory.filter.filter import Filter
 from priory.imap.store import SightingStore
-from priory.features import VERSION
 from priory.journal import JournalError, Selection, StoreAddress
 from priory.journal.postgres.schema import FORMAT
 from priory.journal.shared.outbox import Outbox

@@ -222,7 +222,19 @@ def test_the_documented_configuration_is_valid_and_complete():
     assert options.spec.kinds == Spec().kinds | {"triple"}
     named = tomllib.loads(text)
     assert set(named) == set(SECTIONS)
-    for section in ("serve", "milter", "spamd", "http", "store", "report", "limits", "promise", "ask", "silence", "table"):
+    for section in (
+        "serve",
+        "milter",
+        "spamd",
+        "http",
+        "store",
+        "report",
+        "limits",
+        "promise",
+        "ask",
+        "silence",
+        "table",
+    ):
         assert set(named[section]) == {setting.key for setting in settings(section)}
     assert replace(serving, workers=1).max_bytes == ServeOptions().max_bytes
     assert serving.http == ("127.0.0.1:7358",)

@@ -23,6 +23,7 @@ from priory.config.values import (
     anything,
     choice,
     measure,
+    probability,
     whole_number,
 )
 from priory.features import KINDS, MOST_BITS

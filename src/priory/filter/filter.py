@@ -356,7 +356,7 @@ class Filter:
     def _outcomes(self) -> "Outcomes":
         from priory.filter.promise import Outcomes  # noqa: PLC0415 - a quick start where nothing is counted
 
-        return Outcomes.of(self._counts.counts, self._calibration.newest(), self._unwanted)
+        return Outcomes.of(self._counts.counts, self._calibration.newest(), self._unwanted, self._counts.silence)
 
     @property
     def _unwanted(self) -> tuple[int, ...]:

@@ -21,6 +21,10 @@ the bound is divided by $r$. This share is estimated as $1 - e$, where $e$ is th
 as calibration finds it. It is assumed that lost ham is as likely to be taught as other ham is; that the known ham is
 like all ham; and that little of what is taught as ham is spam that the filter had let through.
 
+**Silence.** Mail about which people say nothing counts as what silence says (`priory.filter.silence`): what lies in the
+inbox is ham but for the spam that people seldom move, and of what lies in Junk some is ham that nobody has rescued, by
+the estimated rates. So where people only move mail, the promise rests on these estimates, too.
+
 **What is compared.** The scores of lessons contain neither a user's own evidence nor the term of familiarity. So a
 message must reach the limit both with them and without: then it would also have reached the edge.
 
@@ -36,13 +40,15 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Final, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
 from priory.bayes import Calibration, Counts
-from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.confidence_sequence import CONFIDENCE, fewest_trials, most_failures, upper_bound
 from priory.bayes.counts import BIN_WIDTH, SCORE_LIMIT
 from priory.filter.verdict import digits, probability
+
+if TYPE_CHECKING:
+    from priory.bayes.silence import SilenceEstimate
 
 NEVER: Final = math.inf  #: the limit of a label that is never said
 _MOVES: Final = 2  #: by which the probability of a false limit is divided, for mail that drifts
@@ -86,23 +92,31 @@ class LostHam(NamedTuple):
 class Outcomes(NamedTuple):
     """The outcomes of earlier predictions, as `priory.bayes.Counts` holds them, and which labels are unwanted."""
 
-    of_contrasts: "Sequence[memoryview[int]]"  #: for each contrast [bin, 0 or 1]
+    of_contrasts: Sequence[Sequence[Sequence[float]]]  #: for each contrast [bin, 0 or 1]
     lines: Sequence[Calibration]
     n_labels: int
     unwanted: tuple[int, ...]
 
     @classmethod
-    def of(cls, counts: Counts, lines: Sequence[Calibration], unwanted: tuple[int, ...]) -> Self:
-        """Return the outcomes of the predictions that were made before each lesson."""
-        return cls([counts.outcomes(i) for i in range(len(lines))], lines, counts.n_labels, unwanted)
+    def of(
+        cls,
+        counts: Counts,
+        lines: Sequence[Calibration],
+        unwanted: tuple[int, ...],
+        silence: "Sequence[SilenceEstimate]" = (),
+    ) -> Self:
+        """Return the outcomes of the predictions that were made before each lesson, and what silence adds to them."""
+        outcomes = [_as_lists(counts.outcomes(i)) for i in range(len(lines))]
+        presumed = [_as_lists(estimate.outcomes.table) for estimate in silence]
+        return cls(list(map(_sum, outcomes, presumed)) if silence else outcomes, lines, counts.n_labels, unwanted)
 
     @property
     def n_ham(self) -> int:
         """The number of messages of wanted labels."""
         wanted = (label for label in range(self.n_labels) if label not in self.unwanted)
         if self.n_labels == 2:
-            return sum(n_outcomes(self.of_contrasts[0])[label] for label in wanted)
-        return sum(n_outcomes(self.of_contrasts[label])[1] for label in wanted)
+            return int(sum(outcome[label] for label in wanted for outcome in self.of_contrasts[0]))
+        return int(sum(own for label in wanted for _, own in self.of_contrasts[label]))
 
     @property
     def noticed(self) -> float:
@@ -114,11 +128,11 @@ class Outcomes(NamedTuple):
         )
         return max(1 - sum(rates), _LEAST_NOTICED)
 
-    def from_the_top(self, label: int) -> list[list[int]]:
+    def from_the_top(self, label: int) -> Sequence[Sequence[float]]:
         """Return the numbers of other messages and of the label's in each bin, from the scores most like the label."""
         if self._is_mirrored(label):
-            return [outcome[::-1] for outcome in _as_lists(self.of_contrasts[0])]
-        return _as_lists(self.of_contrasts[0 if self.n_labels == 2 else label])[::-1]
+            return [outcome[::-1] for outcome in self.of_contrasts[0]]
+        return self.of_contrasts[0 if self.n_labels == 2 else label][::-1]
 
     def log_odds_above(self, label: int, n_bins: int) -> float:
         """Return the log-odds of a label at the lower edge of this many bins from the top; `NEVER` for none."""
@@ -139,7 +153,7 @@ class Outcomes(NamedTuple):
             for n_above, (others, _) in enumerate(self.from_the_top(label))
             if others and (n_above == 0 or self.log_odds_above(label, n_above) >= least)
         )
-        return LostHam(min(lost, self.n_ham), self.n_ham, self.noticed)
+        return LostHam(min(_whole(lost), self.n_ham), self.n_ham, self.noticed)
 
     def _is_mirrored(self, label: int) -> bool:
         """Tell whether a label is the first of two, whose score is the negative of the other's."""
@@ -180,9 +194,11 @@ class Promise(NamedTuple):
     ham_lost: float
     unwanted: tuple[int, ...]  #: the unwanted labels
 
-    def outcomes(self, counts: Counts, lines: Sequence[Calibration]) -> Outcomes:
+    def outcomes(
+        self, counts: Counts, lines: Sequence[Calibration], silence: "Sequence[SilenceEstimate]" = ()
+    ) -> Outcomes:
         """Return the outcomes that the promise is about."""
-        return Outcomes.of(counts, lines, self.unwanted)
+        return Outcomes.of(counts, lines, self.unwanted, silence)
 
     def limits(self, outcomes: Outcomes) -> dict[int, float]:
         """Return for each unwanted label the log-odds from which it may be said; `NEVER` if too little ham is known."""
@@ -197,7 +213,7 @@ class Promise(NamedTuple):
         return PromiseProgress(
             ham_lost=self.ham_lost,
             ham=outcomes.n_ham,
-            needs=fewest_trials(max(of_label[0][0] for of_label in bins.values()), *self._part(outcomes)),
+            needs=fewest_trials(_whole(max(of_label[0][0] for of_label in bins.values())), *self._part(outcomes)),
             limits={labels[i]: probability(limit) for i, limit in self.limits(outcomes).items()},
             reached=n_reached / max(n_unwanted, 1),
         )
@@ -214,9 +230,18 @@ class Promise(NamedTuple):
         return self.ham_lost * outcomes.noticed / n, 1 - (1 - CONFIDENCE) / _MOVES / n
 
 
-def _as_lists(outcomes: "memoryview[int]") -> list[list[int]]:
+def _as_lists(outcomes: "memoryview[int] | memoryview[float]") -> list[list[float]]:
     bins: Any = outcomes.tolist()  # its type does not know of two dimensions
-    return cast(list[list[int]], bins)
+    return cast(list[list[float]], bins)
+
+
+def _sum(some: list[list[float]], others: list[list[float]]) -> list[list[float]]:
+    return [[a + b for a, b in zip(one, other, strict=True)] for one, other in zip(some, others, strict=True)]
+
+
+def _whole(n: float) -> int:
+    """Return a number of messages that silence made a fraction, rounded up: that makes the bound looser."""
+    return math.ceil(n - 1e-9)
 
 
 def one_in(share: float) -> str:

@@ -166,7 +166,7 @@ class CalibrationCache:
         counts = self._counts.counts
         self.last = calibrations(counts, self._counts.by_people, self._most_wrong, self._counts.silence)
         if self._promise is not None:
-            self._limits = self._promise.limits(self._promise.outcomes(counts, self.last))
+            self._limits = self._promise.limits(self._promise.outcomes(counts, self.last, self._counts.silence))
         self._generation = self._counts.generation
         self._n_outcomes = sum(n_outcomes(counts.outcomes(0)))
 

@@ -131,7 +131,9 @@ class SilenceNotes:
         """Return decision and bins that were noted of a lesson; None if there are none."""
         if not self.exists:
             return None
-        sql = 'SELECT decision, bins FROM judged JOIN lessons USING (change) WHERE substr(digest, 17) = ? AND "user" = ?'
+        sql = (
+            'SELECT decision, bins FROM judged JOIN lessons USING (change) WHERE substr(digest, 17) = ? AND "user" = ?'
+        )
         rows = self._db.rows(sql, digest[16:], stored_user(user))
         return (rows[0][0], bytes(rows[0][1])) if rows else None
 

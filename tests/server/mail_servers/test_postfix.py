@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import requirements
-from metrics_client import metrics
 from checked_mail import learn_from_silence, make_older
+from metrics_client import metrics
 from ports import reserved_port
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
