@@ -146,7 +146,7 @@ def estimate_silence(
     ...     taught[at, label], tally.silent[side][at] = 20, 500
     >>> estimate = estimate_silence(tally, taught, lambda presumed: calibrate(taught, 0.0, presumed=presumed))
     >>> round(estimate.outcomes.n_rest), round(estimate.outcomes.n_own)
-    (500, 500)
+    (499, 501)
     """
     outcomes = memoryview(taught)
     bins = [
