@@ -153,7 +153,7 @@ def test_a_database_of_before_gives_the_same_verdicts(
         restore = [real_postgres.programs() / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", home / "journal.sql", url]
         subprocess.run(restore, check=True, capture_output=True)
         options = replace(load(home / "priory.toml"), store=StoreAddress(url, "here"))
-        with pytest.raises(JournalError, match="format 1 of an older Priory.* up to date with priory store prepare"):
+        with pytest.raises(JournalError, match=r"format 1 of an older Priory.* up to date with priory store prepare"):
             Filter.open(home / "elsewhere", options)
         assert prepare_store(StoreAddress(url), VERSION, options.spec.bits) == FORMAT
         with Filter.open(home / "elsewhere", options) as filter_:
