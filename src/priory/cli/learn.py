@@ -5,7 +5,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -25,12 +25,15 @@ from priory.cli.options import (
     open_filter,
 )
 from priory.cli.progress import bar
+from priory.html.text import printable
 
 if TYPE_CHECKING:
     from priory.bulk.local import LearnItem
     from priory.corpus import Corpus
     from priory.filter.filter import Filter
+    from priory.filter.provenance import OriginGap
 
+_MANY: Final = 20  #: new lessons after which the origins of the labels are compared
 _PROGRESS_STEP: Final = 16  # lessons
 
 
@@ -77,11 +80,15 @@ def learn(  # noqa: PLR0913, PLR0917 - typer makes options of them
         start_reading = partial(_read_ahead, corpus, filter_, jobs, cluster)
         counts, is_stopped, failure = _learn_all(filter_, corpus, user, start_reading, quiet=as_json)
         seconds = time.perf_counter() - start
+        gap = _origin_gap(filter_, counts)
     counts["not mail"] = len(corpus.passed_over)
     if as_json:
-        print(json.dumps({**counts, "stopped": is_stopped, "seconds": round(seconds, 3)}))  # noqa: T201
+        origins = gap and gap.as_dict()
+        print(json.dumps({**counts, "stopped": is_stopped, "seconds": round(seconds, 3), "origins": origins}))  # noqa: T201
     else:
         print(_summary(counts, is_stopped, seconds, home))  # noqa: T201
+        if gap:
+            print(f"warning: {printable(gap.finding)}\n{gap.advice}")  # noqa: T201
     if failure:
         raise failure
     if not (counts["learned"] or counts["relearned"] or counts["known"] or counts.get("kept") or is_stopped):
@@ -201,6 +208,17 @@ def _interruptible() -> Iterator[list[int]]:
         yield signals
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _origin_gap(filter_: "Filter", counts: dict[str, int]) -> "OriginGap | None":
+    """Return the gap between the origins of the labels after many lessons; it takes too long to look after each."""
+    if counts["learned"] + counts["relearned"] < _MANY or counts.get("kept"):
+        return None
+    from priory.journal import JournalError  # noqa: PLC0415
+
+    with suppress(JournalError):  # the lessons are learned, even if a shared journal is away by now
+        return filter_.provenance.gap()
+    return None
 
 
 def _summary(counts: dict[str, int], is_stopped: bool, seconds: float, home: Path) -> str:

@@ -65,6 +65,8 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
         table.add_row("lost ham", str(stats.lost_ham))
     if stats.promise is not None:
         table.add_row("promise", str(stats.promise))
+    if stats.origins:
+        table.add_row("origins", Text(f"{stats.origins.finding} {stats.origins.advice}"))
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
     table.add_row("limits", limits)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from priory.filter.offline import OfflineTeaching
     from priory.filter.outcome import ForgetResult, LearnResult
     from priory.filter.promise import LostHam, Outcomes, Promise
+    from priory.filter.provenance import Provenance
     from priory.filter.retention import Retention
     from priory.filter.silence import Silence
     from priory.filter.spool import Spool
@@ -155,6 +156,13 @@ class Filter:
         from priory.filter.spool import Spool  # noqa: PLC0415 - a quick start without a spool
 
         return Spool(self.home, self.options.spool)
+
+    @cached_property
+    def provenance(self) -> "Provenance":
+        """Tells whether the mail of the labels was collected in different places."""
+        from priory.filter.provenance import Provenance  # noqa: PLC0415 - a quick start where nothing is compared
+
+        return Provenance(self._counts, self._sync)
 
     @property
     def counts(self) -> Counts:
@@ -335,6 +343,7 @@ class Filter:
         return stats._replace(
             lost_ham=self._lost_ham(),
             promise=promise and promise.progress(self._outcomes(), self.options.labels),
+            origins=self.provenance.gap(),
         )
 
     def lost_ham(self) -> "LostHam | None":

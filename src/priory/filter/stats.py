@@ -8,6 +8,7 @@ from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import contrasts
 from priory.filter.counts import JournalCounts
 from priory.filter.promise import LostHam, PromiseProgress
+from priory.filter.provenance import OriginGap
 
 if TYPE_CHECKING:
     from priory.filter.silence import SilenceStats
@@ -32,6 +33,7 @@ class Stats(NamedTuple):
     silence: "SilenceStats | None" = None  #: None if no checked mail was concluded yet
     lost_ham: LostHam | None = None  #: how much ham is called spam, by the outcomes of earlier predictions
     promise: PromiseProgress | None = None  #: how far the promise about lost ham is, if there is one
+    origins: OriginGap | None = None  #: if the mail of the labels was collected in different places
 
     @property
     def doubt(self) -> str:
@@ -54,6 +56,7 @@ class Stats(NamedTuple):
             "silence": self.silence and self.silence._asdict(),
             "lost_ham": self.lost_ham and self.lost_ham.as_dict(),
             "promise": self.promise and self.promise._asdict(),
+            "origins": self.origins and self.origins.as_dict(),
         }
 
 

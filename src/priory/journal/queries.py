@@ -14,13 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from priory.journal.database import MAX_PARAMETERS, STORED_AUTOMATIC, Database, loaded_user
-from priory.journal.lesson import AUTOMATIC, LessonUser
+from priory.journal.lesson import AUTOMATIC, Lesson, LessonUser
 
+Thing = TypeVar("Thing")
 _DIGEST_DIGITS: Final = 64
 _LARGEST: Final = (1 << 63) - 1  # integer that a database takes
+_PLACES: Final = 64  # from which `sample` reads
+_RUN: Final = 128  # lessons that it looks at in each place
 _SUMMARY: Final = 'change, digest, label, held_out, "user", source, sender, time'
 
 
@@ -194,6 +197,16 @@ def _bitmap(changes: tuple[int, ...]) -> tuple[int, int, bytes, int]:
     return first, last, bytes(marks), first - 1
 
 
+def evenly(things: Sequence[Thing], most: int) -> list[Thing]:
+    """Return up to `most` things, at equal distances.
+
+    >>> evenly("abcdefgh", 3), evenly("ab", 3)
+    (['a', 'c', 'f'], ['a', 'b'])
+    """
+    n = min(len(things), most)
+    return [things[i * len(things) // n] for i in range(n)]
+
+
 class LessonSummary(NamedTuple):
     """A lesson without its features."""
 
@@ -240,6 +253,28 @@ class LessonQueries:
         sql = f"SELECT {_SUMMARY} FROM lessons WHERE change IN ({numbers}) ORDER BY {order}"  # noqa: S608
         rows = self._db.rows(sql, *values, min(most, _LARGEST))
         return [LessonSummary._make((*row[:4], loaded_user(row[4]), *row[5:])) for row in rows]
+
+    def sample(self, most: int) -> list[Lesson]:
+        """Return up to `most` lessons of each label, spread over the journal, in the order of their numbers.
+
+        They come from a bounded number of places, so the size of the journal makes no difference.
+        """
+        by_label: dict[str, list[int]] = {}
+        with self._db.reading():
+            ((first, last),) = self._db.rows("SELECT min(change), max(change) FROM lessons")
+            if first is None:
+                return []
+            step = max(-(-(last - first + 1) // _PLACES), _RUN)
+            sql = "SELECT change, label FROM lessons WHERE change >= ? AND change < ? ORDER BY change LIMIT ?"
+            for place in range(first, last + 1, step):
+                for change, label in self._db.rows(sql, place, place + step, _RUN):
+                    by_label.setdefault(label, []).append(change)
+            chosen = sorted(change for changes in by_label.values() for change in evenly(changes, most))
+            lessons: list[Lesson] = []
+            for i in range(0, len(chosen), MAX_PARAMETERS):
+                some = chosen[i : i + MAX_PARAMETERS]
+                lessons += self._db.lessons(f"change IN ({', '.join('?' * len(some))}) ORDER BY change", *some)
+            return lessons
 
     def n_of(self, selection: Selection) -> int:
         """Return how many lessons a selection has."""

@@ -15,6 +15,9 @@ from scipy.sparse import csr_matrix
 
 from priory.features import KINDS, MOST_BITS, Features
 from priory.features.vectorizer import columns
+from priory.filter.header_vocabulary import HEADER
+from priory.filter.provenance import LessonTrace
+from priory.journal.queries import evenly
 from priory.lab.error import LabError
 from priory.lab.examples import Example, by_time
 from priory.lab.splits import Folds, How, folds, joined, near_duplicates, threads
@@ -76,6 +79,19 @@ class Mail:
     def kinds(self) -> NDArray[np.int64]:
         """The kind of each column, as an index into KINDS."""
         return self.columns >> self.bits
+
+    def traces(self, most: int) -> list[LessonTrace]:
+        """Return where up to `most` messages of each label come from."""
+        chosen = [
+            i for label in sorted(set(self.labels)) for i in evenly(np.flatnonzero(self.y == label).tolist(), most)
+        ]
+        return [LessonTrace(self.labels[i], self.senders[i], self.names[i], self._headers(i)) for i in chosen]
+
+    def _headers(self, i: int) -> list[int]:
+        """Return the buckets of the header words of a message."""
+        features = self.columns[self.X[i].indices]
+        headers: list[int] = (features[features >> self.bits == HEADER] & ((1 << self.bits) - 1)).tolist()
+        return headers
 
     def by_time(self) -> "Mail":
         """Return the messages in order of time; those without a time come first."""

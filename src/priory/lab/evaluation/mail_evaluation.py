@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from priory.corpus import Labelled
 from priory.filter.options import Options
+from priory.filter.provenance import SAMPLE, gap_lines
 from priory.lab.cache import ReportInputs, settings_digest, store_report
 from priory.lab.error import LabError
 from priory.lab.evaluation.bench import Bench, Subject, conclude, judge
@@ -67,7 +68,8 @@ class MailEvaluation:
         with bench.progress("reading", source.n_messages) as advance:
             mail = Mail.of(with_progress(source.read(bench.jobs), advance), source.bits)
         _require_labels(mail, source.options.labels)
-        return cls(source, mail if source.in_order else mail.by_time(), bench, tuple(_contradictions(mail)))
+        lines = *_contradictions(mail), *gap_lines(mail.traces(SAMPLE), source.bits)
+        return cls(source, mail if source.in_order else mail.by_time(), bench, lines)
 
     def without(self, seal: Path | None) -> Self:
         """Leave out the messages of a sealed test set."""

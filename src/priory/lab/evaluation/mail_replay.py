@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from priory.filter.provenance import LessonTrace, gap_lines, header_buckets
 from priory.lab.cache import settings_digest
 from priory.lab.error import LabError
 from priory.lab.evaluation.bench import Bench, Subject, conclude
@@ -22,6 +23,7 @@ from priory.lab.models.registry import PROGRAM, learner_named
 from priory.lab.report import Report
 from priory.lab.test_set import Sealed
 
+MOST_TRACES: Final = 2_000  #: messages of a replay by which the origins of the labels are compared
 FEW_CHANGES: Final = 0.02  #: changes of label per message below which folders were taught one after the other
 
 
@@ -29,16 +31,26 @@ FEW_CHANGES: Final = 0.02  #: changes of label per message below which folders w
 class _MailLog:
     """Digests and labels of the messages that were replayed."""
 
+    bits: int
+    every: int  #: the traces of one message in so many are stored
     digests: list[bytes] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    traces: list[LessonTrace] = field(default_factory=list)
 
     def record(self, mail: Iterable[Example]) -> Iterator[Example]:
         for example in mail:
+            if len(self.labels) % self.every == 0:
+                message = example.message
+                headers = header_buckets(message.features)
+                self.traces.append(LessonTrace(example.label, message.sender, example.name, headers))
             self.digests.append(example.message.digest)
             self.labels.append(example.label)
             yield example
 
     def warnings(self) -> list[str]:
+        return [*self._order_warnings(), *gap_lines(self.traces, self.bits)]
+
+    def _order_warnings(self) -> list[str]:
         n_changes = sum(one != two for one, two in pairwise(self.labels))
         if len(self.labels) < 100 or n_changes > FEW_CHANGES * len(self.labels):
             return []
@@ -60,7 +72,7 @@ def replay_source(
     question = {"mail": source.name, "messages": source.n_messages, "models": list(models)}
     folder = bench.results("replay", {**question, "feedback": feedback, "options": options})
     is_resumed = any(folder.load_partial(name).n_seen for name in models)
-    log, start = _MailLog(), time.perf_counter()
+    log, start = _MailLog(source.bits, -(-source.n_messages // MOST_TRACES)), time.perf_counter()
     with bench.progress("replaying", source.n_messages) as advance:
         learners = {
             name: partial(learner_named, name, options, hears_silence=feedback.leaves_silence) for name in models

@@ -94,6 +94,26 @@ class PromiseAnswer(TypedDict):
 
 
 @closed
+class OriginAnswer(TypedDict):
+    """Where the mail of some labels comes from."""
+
+    labels: Annotated[list[str], Field(examples=[["spam"]])]
+    since: Annotated[str, Field(description="The first month; empty if it is unknown.", examples=["2007-04"])]
+    until: Annotated[str, Field(description="The last month.", examples=["2007-07"])]
+    folder: Annotated[str, Field(description="The folder of the sources; empty if there are several.")]
+    signed: Annotated[float, Field(description="The share of the lessons that a few header words tell apart.")]
+
+
+@closed
+class OriginGapAnswer(TypedDict):
+    """Labels whose mail was collected in different places."""
+
+    finding: Annotated[str, Field(description="What was seen, in words.")]
+    advice: Annotated[str, Field(description="Why it matters, and what to do.")]
+    origins: list[OriginAnswer]
+
+
+@closed
 class StatsAnswer(TypedDict):
     """The number of lessons, the use of the table of counts, and the calibration."""
 
@@ -116,6 +136,10 @@ class StatsAnswer(TypedDict):
         LostHamAnswer | None, Field(description="Null with more than two labels, unless there is a promise.")
     ]
     promise: Annotated[PromiseAnswer | None, Field(description="Null if nothing is promised.")]
+    origins: Annotated[
+        OriginGapAnswer | None,
+        Field(description="Set if the mail of the labels was collected in different places; null if not."),
+    ]
 
 
 @closed

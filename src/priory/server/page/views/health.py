@@ -89,7 +89,7 @@ def learned_part(record: "TrackRecord", storage: Storage) -> Html:
         plots = element("div", *_draw(*trust_plots(record)), class_="plots")
         stats = storage.stats
         parts += [element("p", words, class_="quiet"), *_lost_ham(stats), *_doubt(stats), *_silence(stats), plots]
-    return together(_live("trust", *parts), _live("kept", *_storage(storage)))
+    return together(_live("trust", *parts), _live("kept", *_origins(storage.stats), *_storage(storage)))
 
 
 def _lost_ham(stats: Stats) -> list[Html]:
@@ -116,6 +116,12 @@ def _silence(stats: Stats) -> list[Html]:
     return [
         element("p", f"Mail that was checked: {stats.silence}. Calibration takes both into account.", class_="quiet")
     ]
+
+
+def _origins(stats: Stats) -> list[Html]:
+    """Say that the mail of the labels was collected in different places, and what to do."""
+    gap = stats.origins
+    return [element("p", element("strong", gap.finding), " ", gap.advice, class_="notice", role="alert")] if gap else []
 
 
 def trouble_part(name: str, detail: str) -> Html:
