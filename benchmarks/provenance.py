@@ -119,9 +119,20 @@ def effect() -> Table:
     ham, spam = mail["trec07p"].values()
     new = [path.read_bytes() for path in (*ham[4000:4800], *spam[8000:8800])]
     trec = ham[:2000], spam[:2000]
+    modern = mail["modern"]["spam"]
     settings: list[tuple[str, Sequence[Path], Sequence[Path], Callable[[bytes], bytes], Callable[[bytes], bytes]]] = [
         ("trec07p ham, trec07p spam", *trec, bytes, bytes),
-        ("trec07p ham, modern spam", trec[0], mail["modern"]["spam"], bytes, bytes),
+        ("trec07p ham, modern spam", trec[0], modern, bytes, bytes),
+        *(
+            (
+                f"trec07p ham, modern spam and {n} of trec07p",
+                trec[0],
+                [*modern, *trec[1][:: 2000 // n][:n]],
+                bytes,
+                bytes,
+            )
+            for n in (14, 30, 150)
+        ),
         ("modern ham, trec07p spam", mail["modern"]["ham"], trec[1], bytes, bytes),
         ("trec07p ham, SpamAssassin spam", trec[0], mail["SpamAssassin"]["spam"], bytes, bytes),
         ("trec07p, ham with dates of 2006", *trec, year(b"2006"), bytes),

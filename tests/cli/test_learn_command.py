@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from checked_mail import learn_from_silence
+from collected_mail import COLLECTION, INBOX, JUNK
 from command import PRIORY, priory
+from priory.corpus import Labelled
 from priory.demo import draw
 from priory.filter.filter import Filter
 from real_daemon import wait_until
@@ -162,3 +164,35 @@ def test_ctrl_c_keeps_lessons(tmp_path: Path):
     assert said["stopped"] is True
     assert 0 < said["learned"] < 6000
     assert json.loads(priory("stats", "--json", home=home).stdout)["lessons"]["ham"] == said["learned"]
+
+
+def written(mail: list[Labelled], folder: Path) -> Path:
+    folder.mkdir()
+    for i, message in enumerate(mail):
+        (folder / f"{i}.eml").write_bytes(message.raw)
+    return folder
+
+
+def test_a_collection_beside_an_inbox_is_named_when_it_is_learned_and_in_the_stats(tmp_path: Path):
+    home, ham, spam = tmp_path / "home", written(INBOX, tmp_path / "inbox"), written(COLLECTION, tmp_path / "spam")
+    finding = (
+        "ham comes from another place than spam: headers alone, without dates, tell 100 % of it apart. "
+        f"ham: received 2025-10 to 2026-11, from {ham}; spam: received 2007-04 to 2007-06, from {spam}."
+    )
+    assert b"warning" not in priory("learn", "ham", ham, home=home).stdout
+    _, warning, advice = priory("learn", "spam", spam, home=home).stdout.decode().splitlines()
+    assert warning == f"warning: {finding}"
+    assert advice.endswith("take back the rest: priory forget --source FOLDER")
+    assert finding in " ".join(priory("stats", home=home).stdout.decode().split())
+    assert json.loads(priory("stats", "--json", home=home).stdout)["origins"]["finding"] == finding
+    again = json.loads(priory("learn", "spam", spam, "--json", home=home).stdout)
+    assert (again["known"], again["origins"]) == (len(COLLECTION), None)  # nothing was learned, so nothing is compared
+    own = written(JUNK, tmp_path / "junk")
+    assert json.loads(priory("learn", "spam", own, "--json", home=home).stdout)["origins"] is None
+
+
+def test_many_messages_learned_say_in_json_from_where_they_come(tmp_path: Path):
+    home = tmp_path / "home"
+    priory("learn", "ham", written(INBOX, tmp_path / "inbox"), home=home)
+    learned = json.loads(priory("learn", "spam", written(COLLECTION, tmp_path / "spam"), "--json", home=home).stdout)
+    assert [origin["since"] for origin in learned["origins"]["origins"]] == ["2025-10", "2007-04"]

@@ -199,3 +199,27 @@ def test_a_journal_refuses_what_it_cannot_know(tmp_path: Path, opened: Open) -> 
 def test_a_certainty_that_cannot_be_is_refused(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(SelectionError, match=message):
         Selection(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_sample_is_spread_over_the_journal_and_has_each_label(journals: Journals, tmp_path: Path):
+    journal = journals.open(tmp_path)
+    with journal.writing():
+        for i in range(3_000):
+            journal.learn(Lesson(i.to_bytes(32), "spam" if i < 100 else "ham", b"%d" % i))
+    sample = journal.queries.sample(50)
+    numbers = [int.from_bytes(lesson.digest) for lesson in sample]
+    assert [lesson.label for lesson in sample] == ["spam"] * 50 + ["ham"] * 50
+    assert numbers == sorted(numbers)
+    assert numbers[-1] > 2_900
+    assert all(lesson.features == b"%d" % number for lesson, number in zip(sample, numbers, strict=True))
+    journal.close()
+
+
+def test_a_sample_of_few_lessons_is_all_of_them(journals: Journals, tmp_path: Path):
+    journal = journals.open(tmp_path)
+    assert journal.queries.sample(50) == []
+    with journal.writing():
+        for i in range(9):
+            journal.learn(Lesson(i.to_bytes(32), "ham", b""))
+    assert [lesson.digest[-1] for lesson in journal.queries.sample(50)] == list(range(9))
+    journal.close()

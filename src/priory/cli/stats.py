@@ -43,6 +43,7 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
     from rich.text import Text  # noqa: PLC0415
 
     from priory.filter.verdict import steps  # noqa: PLC0415
+    from priory.html.text import printable  # noqa: PLC0415
 
     store = options.store
     table = Table.grid(padding=(0, 2))
@@ -66,7 +67,7 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
     if stats.promise is not None:
         table.add_row("promise", str(stats.promise))
     if stats.origins:
-        table.add_row("origins", Text(f"{stats.origins.finding} {stats.origins.advice}"))
+        table.add_row("origins", Text(printable(f"{stats.origins.finding} {stats.origins.advice}")))
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
     table.add_row("limits", limits)

@@ -16,7 +16,7 @@ HEADER: Final = KINDS.index("header")
 _YEARS: Final = range(1990, 2050)
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _WEEKDAYS: Final = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-_DAYS: Final = range(10, 32)  # words have at least two characters
+_NUMBERS: Final = [f"{number:02}" for number in range(60)]  # of days, hours, minutes and seconds
 _DATED: Final = ("received", "date", "x-received", "delivery-date", "resent-date", "x-originalarrivaltime")
 # A word that is missing here can only keep a warning back.
 _ZONES: Final = (
@@ -91,10 +91,11 @@ def ordinary_buckets(bits: int) -> frozenset[int]:
     ]
     lines += [f"{field}:" for field in _ORDINARY]
     pairs = (
+        *product(_WEEKDAYS, (*_NUMBERS[:32], *_MONTHS)),
+        *product(_NUMBERS[:32], _MONTHS),
         *product(_MONTHS, _YEARS),
-        *product(_DAYS, _MONTHS),
-        *product(_WEEKDAYS, _DAYS),
-        *product(_WEEKDAYS, _MONTHS),
+        *product(_YEARS, _NUMBERS[:24]),
+        *product(_NUMBERS, (*_NUMBERS, *_ZONES.split())),
     )
     lines += [f"{field}:{one} {two}" for field in _DATED for one, two in pairs]
     return frozenset(_buckets(lines, (1, 2), bits))

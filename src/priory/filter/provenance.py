@@ -28,8 +28,7 @@ from priory.journal import Lesson
 
 SAMPLE: Final = 300  #: lessons of each label that are compared
 FEWEST: Final = 50  #: lessons of a group that can be judged
-FEWEST_SENDERS: Final = 10
-SENDERS_SHARE: Final = 0.1  #: the fewest distinct senders per lesson
+FEWEST_SENDERS: Final = 10  #: of a group that can be judged
 N_WORDS: Final = 3  #: of a signature
 SIGNED: Final = 0.9
 ELSEWHERE: Final = 0.01  #: a word in a larger share of the other group belongs to no signature
@@ -76,10 +75,10 @@ class OriginGap(NamedTuple):
     @property
     def finding(self) -> str:
         """What was seen, in words."""
-        labels = " and ".join((*self.one.labels, *self.other.labels))
+        one, other = (" and ".join(origin.labels) for origin in self)
         least = int(100 * min(self.one.signed, self.other.signed))
         return (
-            f"{labels} come from different places: headers alone, without dates, tell {least} % of them apart. "
+            f"{one} comes from another place than {other}: headers alone, without dates, tell {least} % of it apart. "
             f"{self.one}; {self.other}."
         )
 
@@ -130,7 +129,7 @@ def origin_gap(traces: Sequence[LessonTrace], bits: int) -> OriginGap | None:
     >>> origin_gap([], 22) is None
     True
     """
-    labels = list(dict.fromkeys(trace.label for trace in traces))
+    labels = sorted({trace.label for trace in traces})
     for label in labels[:1] if len(labels) == 2 else labels:
         one = [trace for trace in traces if trace.label == label]
         other = [trace for trace in traces if trace.label != label]
@@ -148,8 +147,7 @@ def gap_lines(traces: Sequence[LessonTrace], bits: int) -> list[str]:
 
 
 def _can_be_judged(group: Sequence[LessonTrace]) -> bool:
-    n_senders = len({trace.sender for trace in group})
-    return len(group) >= FEWEST and n_senders >= max(FEWEST_SENDERS, SENDERS_SHARE * len(group))
+    return len(group) >= FEWEST and len({trace.sender for trace in group}) >= FEWEST_SENDERS
 
 
 class Contrast(NamedTuple):
@@ -190,7 +188,7 @@ def _origin(group: Sequence[LessonTrace], signed: float, bits: int) -> Origin:
     months = sorted(month for trace in group if (month := _month(trace.headers, bits)))
     trimmed = int(_TRIMMED * len(months))
     since, until = (months[trimmed], months[-1 - trimmed]) if months else ("", "")
-    return Origin(tuple(dict.fromkeys(trace.label for trace in group)), since, until, _folder(group), signed)
+    return Origin(tuple(sorted({trace.label for trace in group})), since, until, _folder(group), signed)
 
 
 def _folder(group: Sequence[LessonTrace]) -> str:

@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from collected_mail import COLLECTION, INBOX, JUNK
 from priory.bayes import BernoulliNB, Counts, PresenceBayes
 from priory.decision import Costs
 from priory.features import KINDS, unpack_features
@@ -17,9 +18,11 @@ from priory.lab.cache import ReportInputs, ResultFolder, digest_of, finished_res
 from priory.lab.error import LabError
 from priory.lab.evaluation.bench import Attempts, Bench, Subject, judge, log_attempts, trust_lines
 from priory.lab.evaluation.cross_validation import Task, judged
+from priory.lab.evaluation.feedback import Feedback
 from priory.lab.evaluation.leave_one_out import leave_one_out
-from priory.lab.evaluation.mail_evaluation import explain, look, seal_share, without_sealed_mail
-from priory.lab.examples import Example, examples, lessons
+from priory.lab.evaluation.mail_evaluation import MailEvaluation, Split, explain, look, seal_share, without_sealed_mail
+from priory.lab.evaluation.mail_replay import replay_source
+from priory.lab.examples import Example, Source, examples, lessons
 from priory.lab.mail import WAYS, Mail, copies, mail_folds
 from priory.lab.models import JOURNAL_SPLITS, MODELS
 from priory.lab.models.filter_classifier import FilterClassifier, rows_of, taught_filter
@@ -389,3 +392,18 @@ def test_trust_lines_name_the_best(mail):
     assert trust_lines(sorted(runs, key=lambda run: run.predictions.error_rate))[0].startswith(
         f"{best}, best of 2 on 240 messages"
     )
+
+
+@pytest.mark.parametrize(("spam", "is_named"), [(COLLECTION, True), (JUNK, False)])
+def test_reports_say_if_labels_come_from_different_places(tmp_path, spam, is_named):
+    spec, together = Options().spec, sorted([*INBOX, *spam], key=lambda message: message.raw[-9:])
+    source = Source("mail", Options(), spec.bits, len(together), True, lambda _jobs: examples(together, spec), None)
+    bench = Bench(tmp_path)
+    reports = (
+        MailEvaluation.read(source, bench).evaluate(
+            "bernoulli", Split("stratified", 2, 0, together=False), [], curve=False
+        ),
+        replay_source(source, ["bernoulli"], Feedback(), bench)[0],
+    )
+    for report in reports:
+        assert any("ham comes from another place than spam: " in line for line in report.lines) == is_named

@@ -4,15 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from priory.decision import UNSURE, Costs
 from priory.filter.options import Limits
 from priory.filter.promise import LostHam, PromiseProgress
+from priory.filter.provenance import Origin, OriginGap
 from priory.filter.stats import Stats
 from priory.lab.measures import brier, log_loss
 from priory.lab.measures.drift import drift
 from priory.lab.predictions import Predictions
 from priory.lab.track_record import Period, TrackRecord, by_doubling, calibration_of
+from priory.server.http.routes.check import StatsAnswer
 from priory.server.http.routes.pages import read_activity
 from priory.server.metrics.history import HistoryRecorder
 from priory.server.metrics.names import CHECK_TIMES, add_labels, scoreboard
@@ -73,6 +76,21 @@ def test_lost_ham_and_the_promise_about_it_are_sentences():
     bound = "At most 1 in 208 of your ham is called spam, with 95 % confidence at any moment; so far 0 of 712."
     assert f"<p>{bound}</p>" in shown
     assert "<p>The promise of 1 in 1,000 needs 4,190 known ham; 712 so far.</p>" in shown
+
+
+def test_labels_from_different_places_are_mentioned_with_the_remedy():
+    gap = OriginGap(
+        Origin(("ham",), "2026-10", "2026-11", "/mail/<inbox>", 1.0), Origin(("spam",), "2007-04", "2007-06", "", 0.96)
+    )
+    stats = Stats({}, {}, 0, 0, 1, {"ham": 900, "spam": 600}, {}, 0.0, {}, 0, origins=gap)
+    shown = learned_part(track_record(TWO, 20, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
+    assert "tell 96 % of it apart. ham: received 2026-10 to 2026-11, from /mail/&lt;inbox&gt;; spam:" in shown
+    assert "priory forget --source FOLDER" in shown
+    assert TypeAdapter(StatsAnswer).validate_python(stats.as_dict())["origins"]
+    without = learned_part(
+        track_record(TWO, 20, sure=False), Storage(stats._replace(origins=None), "", 0, 0, Limits(), 0.0, 0)
+    )
+    assert "another place" not in without
 
 
 @pytest.mark.parametrize("span", SPANS)

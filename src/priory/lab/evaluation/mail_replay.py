@@ -72,7 +72,7 @@ def replay_source(
     question = {"mail": source.name, "messages": source.n_messages, "models": list(models)}
     folder = bench.results("replay", {**question, "feedback": feedback, "options": options})
     is_resumed = any(folder.load_partial(name).n_seen for name in models)
-    log, start = _MailLog(source.bits, -(-source.n_messages // MOST_TRACES)), time.perf_counter()
+    log, start = _MailLog(source.bits, source.n_messages // MOST_TRACES + 1), time.perf_counter()
     with bench.progress("replaying", source.n_messages) as advance:
         learners = {
             name: partial(learner_named, name, options, hears_silence=feedback.leaves_silence) for name in models
