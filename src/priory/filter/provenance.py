@@ -6,8 +6,8 @@ delivered to the inbox, looks like ham. In a mailbox ham and spam have passed th
 
 So two groups of lessons come from different places if both conditions hold:
 
-- Each has a signature: three header words, at least one of which is in nine of ten of its lessons, and each of which is
-  in hardly any lesson of the other group.
+- Each has a signature: three header words that hardly any lesson of the other group has, so chosen that nine in ten of
+  its own lessons have at least one of them.
 - They have nothing in common: no header word is in 40 % of both.
 
 Dates and the ordinary vocabulary of headers do not count. A group with few senders cannot be judged, because the same
@@ -24,7 +24,7 @@ from priory.features import Features, unpack_features
 from priory.filter.counts import JournalCounts
 from priory.filter.header_vocabulary import HEADER, month_buckets, ordinary_buckets
 from priory.filter.sync import Sync
-from priory.journal import Lesson
+from priory.journal import Journal
 
 SAMPLE: Final = 300  #: lessons of each label that are compared
 FEWEST: Final = 50  #: lessons of a group that can be judged
@@ -45,7 +45,7 @@ class LessonTrace(NamedTuple):
     headers: Sequence[int]  #: the buckets of its header words
 
 
-class Origin(NamedTuple):
+class MailOrigin(NamedTuple):
     """Where the mail of some labels comes from."""
 
     labels: tuple[str, ...]
@@ -57,7 +57,7 @@ class Origin(NamedTuple):
     def __str__(self) -> str:
         """Return the labels, the months and the folder in words.
 
-        >>> str(Origin(("spam",), "2007-04", "2007-06", "/data/trec07p", 1.0))
+        >>> str(MailOrigin(("spam",), "2007-04", "2007-06", "/data/trec07p", 1.0))
         'spam: received 2007-04 to 2007-06, from /data/trec07p'
         """
         months = self.since if self.since == self.until else f"{self.since} to {self.until}"
@@ -69,12 +69,12 @@ class Origin(NamedTuple):
 class OriginGap(NamedTuple):
     """Two groups of lessons that come from different places."""
 
-    one: Origin
-    other: Origin
+    one: MailOrigin
+    other: MailOrigin
 
     @property
     def finding(self) -> str:
-        """What was seen, in words."""
+        """The difference and the two origins, in words."""
         one, other = (" and ".join(origin.labels) for origin in self)
         least = int(100 * min(self.one.signed, self.other.signed))
         return (
@@ -84,7 +84,7 @@ class OriginGap(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """Why it matters, and what to do."""
+        """The consequence and the remedy, in words."""
         return (
             "The filter learns to recognise the place, so new mail gets the label of the place where it arrives. Teach "
             "mail of all labels that was sent to the same people, and take back the rest: priory forget --source FOLDER"
@@ -108,14 +108,18 @@ class Provenance:
         counts, journal = self._counts, self._counts.journal
         self._sync.refresh()
         if self._gap is None or self._gap[0] != counts.generation:
-            sample = [_trace(lesson, journal.bits) for lesson in journal.queries.sample(SAMPLE)]
-            self._gap = counts.generation, origin_gap(sample, journal.bits)
+            self._gap = counts.generation, origin_gap(sampled_traces(journal), journal.bits)
         return self._gap[1]
 
 
-def _trace(lesson: Lesson, bits: int) -> LessonTrace:
-    headers = header_buckets(unpack_features(lesson.features, bits))
-    return LessonTrace(lesson.label, lesson.sender, lesson.source, headers)
+def sampled_traces(journal: Journal) -> list[LessonTrace]:
+    """Return the traces of a sample of the lessons in a journal; its size makes no difference to the time."""
+    return [
+        LessonTrace(
+            lesson.label, lesson.sender, lesson.source, header_buckets(unpack_features(lesson.features, journal.bits))
+        )
+        for lesson in journal.queries.sample(SAMPLE)
+    ]
 
 
 def header_buckets(features: Features) -> Sequence[int]:
@@ -184,11 +188,11 @@ def _signed_share(group: Sequence[set[int]], elsewhere: Mapping[int, int], n_els
     return 1 - len(unsigned) / len(group)
 
 
-def _origin(group: Sequence[LessonTrace], signed: float, bits: int) -> Origin:
+def _origin(group: Sequence[LessonTrace], signed: float, bits: int) -> MailOrigin:
     months = sorted(month for trace in group if (month := _month(trace.headers, bits)))
     trimmed = int(_TRIMMED * len(months))
     since, until = (months[trimmed], months[-1 - trimmed]) if months else ("", "")
-    return Origin(tuple(sorted({trace.label for trace in group})), since, until, _folder(group), signed)
+    return MailOrigin(tuple(sorted({trace.label for trace in group})), since, until, _folder(group), signed)
 
 
 def _folder(group: Sequence[LessonTrace]) -> str:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from priory.decision import UNSURE, Costs
 from priory.filter.options import Limits
 from priory.filter.promise import LostHam, PromiseProgress
-from priory.filter.provenance import Origin, OriginGap
+from priory.filter.provenance import MailOrigin, OriginGap
 from priory.filter.stats import Stats
 from priory.lab.measures import brier, log_loss
 from priory.lab.measures.drift import drift
@@ -80,7 +80,8 @@ def test_lost_ham_and_the_promise_about_it_are_sentences():
 
 def test_labels_from_different_places_are_mentioned_with_the_remedy():
     gap = OriginGap(
-        Origin(("ham",), "2026-10", "2026-11", "/mail/<inbox>", 1.0), Origin(("spam",), "2007-04", "2007-06", "", 0.96)
+        MailOrigin(("ham",), "2026-10", "2026-11", "/mail/<inbox>", 1.0),
+        MailOrigin(("spam",), "2007-04", "2007-06", "", 0.96),
     )
     stats = Stats({}, {}, 0, 0, 1, {"ham": 900, "spam": 600}, {}, 0.0, {}, 0, origins=gap)
     shown = learned_part(track_record(TWO, 20, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
