@@ -121,7 +121,7 @@ def _silence(stats: Stats) -> list[Html]:
 def _origins(stats: Stats) -> list[Html]:
     """Say that the mail of the labels was collected in different places, and what to do."""
     gap = stats.origins
-    return [element("p", element("strong", gap.finding), " ", gap.advice, class_="notice", role="alert")] if gap else []
+    return [element("p", element("strong", gap.finding), " ", gap.advice, class_="notice")] if gap else []
 
 
 def trouble_part(name: str, detail: str) -> Html:
