@@ -2,6 +2,7 @@
 
     python benchmarks/promise.py widths                      # the bound against that of Clopper and Pearson
     python benchmarks/promise.py simulate [--runs 4000]      # how often it is wrong, looking after every message
+    python benchmarks/promise.py silence                     # the same where people only move mail, and rarely
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/promise.py passes --scores FOLDER [--passes 1000]
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/promise.py replay --corpus spamassassin/index --flip 0.05
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from priory.bayes import Calibration, Counts, calibrate
 from priory.bayes.confidence_sequence import log_fortune, most_failures, upper_bound
 from priory.bayes.counts import N_BINS, bin_centres, bin_of
+from priory.bayes.silence import OWN, REST, UNDECIDED, SilenceTally, estimate_silence
 from priory.corpus import read_index
 from priory.decision import Costs, thresholds
 from priory.features import Spec
@@ -40,6 +42,7 @@ from priory.filter.scoring import plain_scores
 ENOUGH = math.log(20)
 CENTRES = bin_centres()
 SPAM_LOG_ODDS = math.log(thresholds(Costs())["spam"] / (1 - thresholds(Costs())["spam"]))
+HAM_LOG_ODDS = math.log(thresholds(Costs())["unsure"] / (1 - thresholds(Costs())["unsure"]))
 N_WINDOWS = 50
 WINDOW = 0.1  # of the mail
 
@@ -162,6 +165,55 @@ def simulate(runs: int) -> None:
             print(f"{name}, edges with {confidence}: {words} (promises 0.01, 0.002)", flush=True)
 
 
+# Simulations of silence
+
+
+def bound_from_silence(odd: float, moved: float, random: np.random.Generator) -> tuple[float, float, float]:
+    """Return the true share of lost ham, the bound, and the estimated share of lost ham that people move.
+
+    300 messages are taught. Of 8,000 others people move only what lies in the wrong place, and only a share of that.
+    Some ham has scores as spam has.
+    """
+    counts, tally = Counts.empty(0, 2), SilenceTally.empty()
+    outcomes = counts.outcomes(0)
+    line = Calibration(0.0, 0.0)
+    for n in (300, 8000):
+        line = calibrate(outcomes, 0.0)
+        is_spam = random.random(n) < 0.5
+        is_high = is_spam | (random.random(n) < odd)
+        scores = np.where(is_high, random.normal(2.5, 0.8, n), random.normal(-2.5, 0.7, n))
+        for score, own, u in zip(scores.tolist(), is_spam.tolist(), random.random(n).tolist(), strict=True):
+            log_odds = line.log_odds(score)
+            side = OWN if log_odds >= SPAM_LOG_ODDS else UNDECIDED if log_odds >= HAM_LOG_ODDS else REST
+            is_wrong = side != (OWN if own else REST) and (own or side == OWN)
+            if n == 300:
+                outcomes[bin_of(score), own] += 1
+            elif is_wrong and u < moved:
+                outcomes[bin_of(score), own] += 1
+                tally.said[side][own] += 1
+            else:
+                tally.silent[side][bin_of(score)] += 1
+    estimate = estimate_silence(tally, outcomes, lambda presumed: calibrate(outcomes, 0.0, presumed=presumed))
+    line = calibrate(outcomes, 0.0, presumed=estimate.outcomes)
+    bound = Outcomes.of(counts, [line], (1,), [estimate]).lost_ham({1: SPAM_LOG_ODDS}).at_most
+    least = (SPAM_LOG_ODDS / line.caution - line.intercept) / line.slope
+    true = odd * 0.5 * math.erfc((least - 2.5) / 0.8 / math.sqrt(2))
+    return true, bound, estimate.rates.rest
+
+
+def simulate_silence() -> None:
+    random = np.random.default_rng(1)
+    for odd in (0.002, 0.01, 0.03):
+        for moved in (0.1, 0.3, 0.7):
+            results = np.array([bound_from_silence(odd, moved, random) for _ in range(40)])
+            true, bound, rate = results.mean(axis=0)
+            print(
+                f"lost {true:.2%}, people move {moved:.0%} of it (estimated {rate:.0%}): bound {bound:.2%}, false in "
+                f"{np.mean(results[:, 1] < results[:, 0]):.0%} of 40 runs",
+                flush=True,
+            )
+
+
 # Passes over the scores of real mail
 
 
@@ -255,7 +307,7 @@ def one_pass(  # noqa: PLR0913, PLR0917 - figures
             np.add.at(histogram, (bins, taught.astype(int)), 1)
             totals = [totals[0] + int((~taught).sum()), totals[1] + int(taught.sum())]
             line = calibrate(outcomes, math.log((totals[1] + 1) / (totals[0] + 1)))
-            known = Outcomes([outcomes], [line], 2, (1,))
+            known = Outcomes.of(counts, [line], (1,))
             limit = promise.limits(known)[1]
             limit_bin = N_BINS if limit == NEVER else bin_at(line, limit)
             spam_bin = bin_at(line, SPAM_LOG_ODDS)
@@ -332,7 +384,7 @@ def _corpora(asked: argparse.Namespace) -> Iterator[tuple[str, Path]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["widths", "simulate", "passes", "replay"])
+    parser.add_argument("part", choices=["widths", "simulate", "silence", "passes", "replay"])
     parser.add_argument("--runs", type=int, default=4000, help="of a simulation")
     parser.add_argument("--corpus", nargs="+", default=["trec07p/full/index", "spamassassin/index"])
     parser.add_argument("--messages", type=int, default=6000, help="of a pass or a replay")
@@ -348,6 +400,8 @@ def main() -> None:
         show_widths()
     elif asked.part == "simulate":
         simulate(asked.runs)
+    elif asked.part == "silence":
+        simulate_silence()
     elif asked.part == "passes":
         for name, index in _corpora(asked):
             show_passes(Pool(*scores_of(index, asked.scores, asked.scored)), name, asked)

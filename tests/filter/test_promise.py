@@ -12,8 +12,10 @@ from rich.console import Console
 
 import five_labels
 from priory.bayes import Calibration, Counts
+from priory.bayes.calibration import PresumedOutcomes
 from priory.bayes.confidence_sequence import upper_bound
-from priory.bayes.counts import bin_of, pack_predictions
+from priory.bayes.counts import N_BINS, bin_of, pack_predictions
+from priory.bayes.silence import MoveRates, SilenceEstimate
 from priory.cli.explanation import show_explanation
 from priory.config import parse
 from priory.decision import UNSURE, Costs
@@ -114,6 +116,21 @@ def test_noticed_wrong_labels_loosen_the_bound():
     lost = known.lost_ham({1: 3.0})
     assert lost == LostHam(0, 1000, 0.8)
     assert lost.at_most == upper_bound(0, 1000) / 0.8
+
+
+def test_mail_that_people_left_alone_counts_and_the_sentence_then_names_its_condition():
+    taught = outcomes([(-2.05, 0)] * 1000)
+    numbers = array("d", bytes(16 * N_BINS))
+    numbers[2 * bin_of(-2.05)], numbers[2 * bin_of(3.05)] = 4000.0, 1.2
+    silence = [SilenceEstimate(PresumedOutcomes.of(numbers), MoveRates())]
+    with_silence = Outcomes.of(counted([(-2.05, 0)] * 1000), [LINE], (1,), silence)
+    assert with_silence.n_ham == 5001
+    lost_ham = with_silence.lost_ham({1: 5.0})
+    assert (lost_ham.lost, lost_ham.ham, lost_ham.from_silence) == (2, 5001, True)
+    assert "at any moment if people rescue most lost ham; so far 2 of 5,001" in str(lost_ham)
+    assert not taught.lost_ham({1: 5.0}).from_silence
+    promise = Promise(0.002, (1,))
+    assert promise.limits(taught)[1] == NEVER > promise.limits(with_silence)[1]
 
 
 def test_every_ham_in_a_bin_that_reaches_the_threshold_counts_as_lost():

@@ -71,9 +71,8 @@ def test_labels_that_look_wrong_are_mentioned_where_they_are_many(wrong: float, 
 
 def test_lost_ham_and_the_promise_about_it_are_sentences():
     progress = PromiseProgress(0.001, 712, 4190, {"spam": 1.0}, 0.0)
-    stats = Stats(
-        {}, {}, 0, 0, 1, {"ham": 712, "spam": 600}, {}, 0.0, {}, 0, lost_ham=LostHam(0, 712), promise=progress
-    )
+    stats = Stats({}, {}, 0, 0, 1, {"ham": 712, "spam": 600}, {}, 0.0, {}, 0)
+    stats = stats._replace(lost_ham=LostHam(0, 712), promise=progress)
     shown = learned_part(track_record(TWO, 50, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
     bound = "At most 1 in 208 of your ham is called spam, with 95 % confidence at any moment; so far 0 of 712."
     assert f"<p>{bound}</p>" in shown

@@ -117,7 +117,7 @@ class _Metrics(Collector):
     def _ham(self) -> Iterator[Metric]:
         if self._lost_ham is None:
             return
-        lost, known, _ = self._lost_ham
+        lost, known = self._lost_ham.lost, self._lost_ham.ham
         yield GaugeMetricFamily("priory_ham_known", "Known ham whose score was predicted before it was learned.", known)
         yield GaugeMetricFamily("priory_ham_lost", "Known ham that is called spam.", lost)
         at_most = "The share of ham that is called spam is at most this, with 95 % confidence at any moment."

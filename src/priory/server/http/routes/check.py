@@ -71,6 +71,9 @@ class LostHamAnswer(TypedDict):
     lost: Annotated[int, Field(description="Known ham that is called spam.", examples=[0])]
     ham: Annotated[int, Field(description="All known ham.", examples=[712])]
     noticed: Annotated[float, Field(description="The estimated share of lost ham that people notice.", examples=[0.99])]
+    from_silence: Annotated[
+        bool, Field(description="Whether mail that people left alone counts: then most lost ham must be rescued.")
+    ]
     at_most: Annotated[
         float, Field(description="The share of ham that is called spam, at most, at any moment.", examples=[0.0048])
     ]
