@@ -15,9 +15,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from priory.filter.autolearn import DAY_S
 
 from priory.corpus import read_index
-from priory.filter.autolearn import DAY_S
 from priory.filter.filter import Filter
 from priory.filter.options import Autolearn, Options
 from priory.lab.examples import Example, examples

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 MAIL: Final = "mail"  #: the name of the files of mail that passes through the daemon or `priory filter`
 SAMPLE: Final = 0.4  #: the share of decided mail whose features are recorded
+_SAMPLED: Final = 256 * SAMPLE  # the first byte of the identity of a message in the sample is below
 FEWEST_MOVED: Final = 10  #: messages that people must have moved before anything is learned from silence
 MOST_AUTOMATIC: Final = 10  #: automatic lessons for each lesson of people
 SOURCE: Final = "silence"
@@ -102,6 +103,7 @@ class Silence:
         self._counts = counts
         self._journal = counts.journal
         self._labels = counts.labels
+        self._contrasts = contrasts(len(counts.labels))
         self._lines = lines
         self._model = model
         self._rules = rules
@@ -138,21 +140,19 @@ class Silence:
             return None
         identity = message.identity or message.digest
         # A lesson counts for everyone, so what a single user's own evidence decided is not learned.
-        is_sampled = self._rules.learns and verdict.label != UNSURE and not verdict.you and identity[0] < 256 * SAMPLE
-        scores = [
-            line.score(verdict.claims[self._labels[contrast]].score.of_line) if self._is_known(contrast) else NO_SCORE
-            for contrast, line in zip(contrasts(len(self._labels)), self._lines.newest(), strict=True)
-        ]
+        is_sampled = identity[0] < _SAMPLED and self._rules.learns and verdict.label != UNSURE and not verdict.you
+        lines, totals, scores = self._lines.newest(), self._counts.counts.totals, []
+        for i, contrast in enumerate(self._contrasts):
+            score = verdict.claims[self._labels[contrast]].score
+            scores.append(lines[i].score(score.of_line) if is_known(totals, contrast) else NO_SCORE)
         packed = message.packed or pack_features(message.features, self._journal.bits) if is_sampled else b""
         return CheckedMessage(identity, verdict.label, tuple(scores), message.sender, packed)
 
-    def _is_known(self, contrast: int) -> bool:
-        return is_known(self._counts.counts.totals, contrast)
-
     def _file(self, program: str) -> CheckedMail:
-        if program not in self._files:
-            self._files[program] = CheckedMail(self._home, program, self._journal.now)
-        return self._files[program]
+        file = self._files.get(program)
+        if file is None:
+            file = self._files[program] = CheckedMail(self._home, program, self._journal.now)
+        return file
 
     def close(self) -> None:
         """Close the files."""
@@ -241,7 +241,7 @@ class Silence:
         stored = self._journal.silence.load()
         if stored is not None and stored.labels == ",".join(self._labels):
             return unpack_silent(stored.silent)
-        return [SilenceTally.empty() for _ in contrasts(len(self._labels))]
+        return [SilenceTally.empty() for _ in self._contrasts]
 
     def _with_lessons(self, without_lesson: list[SilenceTally]) -> list[SilenceTally]:
         """Return the tallies with the checked messages that have a lesson, too."""
@@ -250,13 +250,10 @@ class Silence:
             if lessons.is_automatic:
                 _count(tallies, self._labels, lessons.decision, lessons.bins, lessons.n)
             else:
-                for tally, label in zip(tallies, self._contrast_labels, strict=True):
+                for tally, contrast in zip(tallies, self._contrasts, strict=True):
+                    label = self._labels[contrast]
                     tally.said[_side(lessons.decision, label)][lessons.label == label] += lessons.n
         return tallies
-
-    @property
-    def _contrast_labels(self) -> list[str]:
-        return [self._labels[i] for i in contrasts(len(self._labels))]
 
     def _estimates(self, tallies: list[SilenceTally]) -> list[SilenceEstimate]:
         counts, by_people = self._counts.counts, self._counts.by_people

@@ -10,6 +10,7 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,7 +18,7 @@ DAY_S: Final = 86_400.0
 FOLDER: Final = "checked"
 _MAGIC: Final = b"\xf0chk"
 _FRAME: Final = struct.Struct("<4sII")  # magic, size, CRC-32
-_HEAD: Final = struct.Struct("<32sBBB")  # identity; the lengths of decision and sender; the number of scores
+_HEAD: Final = struct.Struct("<32s3B")  # identity; the lengths of decision and sender; the number of scores
 _MOST_BYTES: Final = 4 << 20  # of a day: its later messages are recorded without features
 
 
@@ -43,7 +44,7 @@ class CheckedMail:
     def append(self, message: CheckedMessage) -> None:
         """Record a message; the record survives if this process is killed."""
         descriptor = self._descriptor()
-        if message.features and os.fstat(descriptor).st_size > _MOST_BYTES:
+        if message.features and os.lseek(descriptor, 0, os.SEEK_END) > _MOST_BYTES:
             message = message._replace(features=b"")
         os.write(descriptor, _packed(message))
 
@@ -91,11 +92,16 @@ def read_checked(path: Path) -> Iterator[CheckedMessage]:
             at = data.find(_MAGIC, at + _FRAME.size + len(body))
 
 
+@cache
+def _scores_struct(n: int) -> struct.Struct:
+    return struct.Struct(f"<{n}f")
+
+
 def _packed(message: CheckedMessage) -> bytes:
     decision, sender = message.decision.encode()[:255], message.sender.encode("utf-8", "replace")[:255]
-    head = _HEAD.pack(message.identity, len(decision), len(sender), len(message.scores))
-    scores = struct.pack(f"<{len(message.scores)}f", *message.scores)
-    body = b"".join((head, decision, sender, scores, message.features))
+    lengths = bytes((len(decision), len(sender), len(message.scores)))
+    scores = _scores_struct(len(message.scores)).pack(*message.scores)
+    body = b"".join((message.identity, lengths, decision, sender, scores, message.features))
     return _FRAME.pack(_MAGIC, len(body), zlib.crc32(body)) + body
 
 
@@ -116,7 +122,7 @@ def _unpacked(body: bytes) -> CheckedMessage:
     return CheckedMessage(
         identity,
         body[_HEAD.size : decision_end].decode(),
-        struct.unpack_from(f"<{n_scores}f", body, sender_end),
+        _scores_struct(n_scores).unpack_from(body, sender_end),
         body[decision_end:sender_end].decode("utf-8", "replace"),
         body[scores_end:],
     )

@@ -221,10 +221,7 @@ class _Worker:
         return answer(request, self._filter, self._record, self._spool)
 
     def _record(self, message: Prepared, verdict: Verdict) -> None:
-        """Record a message that was checked on arrival, after the event loop has sent its answer."""
-        asyncio.get_running_loop().call_soon(self._record_now, message, verdict)
-
-    def _record_now(self, message: Prepared, verdict: Verdict) -> None:
+        """Record a message that was checked on arrival, before its sender gets the answer; mail flows if that fails."""
         try:
             self._filter.silence.record(message, verdict)
         except OSError as error:
