@@ -3,21 +3,25 @@
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from checked_mail import N_MOVED, OTHER, checked, learn_from_silence, make_older, moved, record
-from journals import CountsOf, Open, Start
+from journals import CountsOf, Journals, Open, Start
 from priory.decision import UNSURE, Costs
 from priory.demo import Drawn, draw
 from priory.features import VERSION, Spec
+from priory.filter.counts import counts_digest
 from priory.filter.filter import Filter
 from priory.filter.options import Options, SilenceRules
 from priory.filter.silence import FEWEST_MOVED, MOST_AUTOMATIC, Conclusion
-from priory.journal import AUTOMATIC, Selection, open_file_to_read
+from priory.journal import AUTOMATIC, Journal, Selection, open_file, open_file_to_read
 from priory.journal.checked import FOLDER, CheckedMessage
+from priory.journal.silence import Told
+from priory.journal.transfer import copy, verify
 from priory.lab.examples import lessons
 
 AUTOMATICALLY = Selection(automatic=True)
@@ -584,3 +588,36 @@ def _followed(filter_: Filter, expected: list[str]) -> bool:
 
     wait_until(lambda: verdicts(filter_) == expected)
     return True
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_journal_is_moved_with_all_that_was_said_and_not_said(
+    tmp_path: Path, journals: Journals, opened: Open, *, reverse: bool
+) -> None:
+    with opened(tmp_path / "source", OPTIONS) as source:
+        teach(source)
+        learned = learn_from_silence(source, COMING)
+        source.silence.conclude([checked(source, drawn.raw) for drawn in LATER[:50]], "mail.1")
+        source.forget(learned[0].raw)
+        late = [Told(bytes([i]) * 32, None, "ann", 1.0) for i in range(3)]  # merged from elsewhere, from long ago
+        with source.journal.writing():
+            source.journal.silence.tell(late)
+        last = estimate(source)
+        before = verdicts(source), source.stats().silence
+    homes = [tmp_path / "source", tmp_path / "target"]
+    with closing(journals.open(homes[0])) as old, closing(_target(homes[1], journals, opened, reverse)) as new:
+        assert copy(old, new) == len(list(old.lessons()))
+        verify(old, new, counts_digest)
+        assert new.silence.is_concluded("mail.1")
+    with Filter.open(homes[1], OPTIONS) if reverse else opened(homes[1], OPTIONS) as target:
+        assert (verdicts(target), target.stats().silence) == before
+        assert estimate(target) == last
+
+
+def _target(home: Path, journals: Journals, opened: Open, reverse: bool) -> Journal:
+    """Return an empty journal of the same kind of database as another, or a file."""
+    if not reverse:
+        opened(home, OPTIONS).close()
+        return journals.open(home)
+    Filter.open(home, OPTIONS).close()
+    return open_file(home / "journal.sqlite", VERSION, OPTIONS.spec.bits)

@@ -186,10 +186,10 @@ def _expected(bins: list[_Bin], line: Calibration, rates: MoveRates) -> tuple[Pr
             if n:
                 rest_rate, own_rate = rates.of_side(side)
                 own, rest = p * (1 - own_rate), (1 - p) * (1 - rest_rate)
-                n_own = n * own / (own + rest)
-                numbers[2 * at] += n - n_own
+                n_rest, n_own = n * rest / (own + rest), n * own / (own + rest)
+                numbers[2 * at] += n_rest
                 numbers[2 * at + 1] += n_own
-                of_sides[side][0] += n - n_own
+                of_sides[side][0] += n_rest
                 of_sides[side][1] += n_own
     return PresumedOutcomes.of(numbers), of_sides
 

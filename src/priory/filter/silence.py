@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from priory.bayes.counts import NO_SCORE, contrasts
 from priory.bayes.silence import (
+    MOST_MOVED,
     OWN,
     REST,
     UNDECIDED,
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
 
 MAIL: Final = "mail"  #: the name of the files of mail that passes through the daemon or `priory filter`
 SAMPLE: Final = 0.4  #: the share of decided mail whose features are recorded
-_SAMPLED: Final = 256 * SAMPLE  # the first byte of the identity of a message in the sample is below
+_SAMPLED: Final = 256 * SAMPLE  # the first byte of the identity of a message in the sample is below,
+_LEARNED: Final = 256 * MOST_MOVED  # and the second byte if it may be learned, however much people move
 FEWEST_MOVED: Final = 10  #: messages that people must have moved before anything is learned from silence
 MOST_AUTOMATIC: Final = 10  #: automatic lessons for each lesson of people
 SOURCE: Final = "silence"
@@ -140,11 +142,12 @@ class Silence:
             return None
         identity = message.identity or message.digest
         # A lesson counts for everyone, so what a single user's own evidence decided is not learned.
-        is_sampled = identity[0] < _SAMPLED and self._rules.learns and verdict.label != UNSURE and not verdict.you
+        is_sampled = identity[0] < _SAMPLED and identity[1] < _LEARNED and verdict.label != UNSURE and not verdict.you
         lines, totals, scores = self._lines.newest(), self._counts.counts.totals, []
         for i, contrast in enumerate(self._contrasts):
             score = verdict.claims[self._labels[contrast]].score
             scores.append(lines[i].score(score.of_line) if is_known(totals, contrast) else NO_SCORE)
+        is_sampled = is_sampled and self._rules.learns
         packed = message.packed or pack_features(message.features, self._journal.bits) if is_sampled else b""
         return CheckedMessage(identity, verdict.label, tuple(scores), message.sender, packed)
 
