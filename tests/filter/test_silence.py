@@ -605,7 +605,10 @@ def test_a_journal_is_moved_with_all_that_was_said_and_not_said(
         last = estimate(source)
         before = verdicts(source), source.stats().silence
     homes = [tmp_path / "source", tmp_path / "target"]
-    with closing(journals.open(homes[0])) as old, closing(_target(homes[1], journals, opened, reverse)) as new:
+    with (
+        closing(journals.open(homes[0])) as old,
+        closing(_target(homes[1], journals, opened, old, reverse=reverse)) as new,
+    ):
         assert copy(old, new) == len(list(old.lessons()))
         verify(old, new, counts_digest)
         assert new.silence.is_concluded("mail.1")
@@ -614,10 +617,10 @@ def test_a_journal_is_moved_with_all_that_was_said_and_not_said(
         assert estimate(target) == last
 
 
-def _target(home: Path, journals: Journals, opened: Open, reverse: bool) -> Journal:
-    """Return an empty journal of the same kind of database as another, or a file."""
+def _target(home: Path, journals: Journals, opened: Open, source: Journal, *, reverse: bool) -> Journal:
+    """Return an empty journal in the kind of database of another, or in a file."""
     if not reverse:
         opened(home, OPTIONS).close()
         return journals.open(home)
-    Filter.open(home, OPTIONS).close()
-    return open_file(home / "journal.sqlite", VERSION, OPTIONS.spec.bits)
+    home.mkdir()
+    return open_file(home / "journal.sqlite", VERSION, source.bits, personal_bits=source.personal_bits)
