@@ -13,7 +13,8 @@ the line, $w$ of each silent message counts as spam and the rest as ham; given t
 and each rate is the share of the mistakes that people moved.
 
 If people move little, many mistakes with few words look like few mistakes with many words. The likelihood then has two
-tops, so the estimate starts from several rates and takes the best end.
+tops, so the estimate starts from several rates and takes the best end. One start takes all silent messages for what the
+filter had said: from what people taught alone, which is mistakes alone, a few steps may not suffice to come near it.
 
 A. Dempster, N. Laird, D. Rubin: Maximum likelihood from incomplete data via the EM algorithm. Journal of the Royal
 Statistical Society B 39, 1977, 1-38.
@@ -154,15 +155,26 @@ def estimate_silence(
         for i in range(N_BINS)
         if outcomes[i, 0] or outcomes[i, 1] or any(side[i] for side in tally.silent)
     ]
-    ends = (_climb(bins, tally.said, fit, MoveRates(start, start)) for start in _STARTS)
-    return max(ends, key=lambda end: end[0])[1]
+    nothing = PresumedOutcomes.of(array("d", bytes(16 * N_BINS)))
+    starts = [SilenceEstimate(nothing, MoveRates(rate, rate)) for rate in _STARTS]
+    starts.append(SilenceEstimate(_as_said(bins), MoveRates(MOST_MOVED, MOST_MOVED)))
+    return max((_climb(bins, tally.said, fit, start) for start in starts), key=lambda end: end[0])[1]
+
+
+def _as_said(bins: list[_Bin]) -> PresumedOutcomes:
+    """Return the outcomes if silent messages are what the filter had said, and half of the undecided ones are own."""
+    numbers = array("d", bytes(16 * N_BINS))
+    for at, _, (rest, undecided, own) in bins:
+        numbers[2 * at] = rest + undecided / 2
+        numbers[2 * at + 1] = own + undecided / 2
+    return PresumedOutcomes.of(numbers)
 
 
 def _climb(
-    bins: list[_Bin], said: list[list[int]], fit: Callable[[PresumedOutcomes], Calibration], rates: MoveRates
+    bins: list[_Bin], said: list[list[int]], fit: Callable[[PresumedOutcomes], Calibration], start: SilenceEstimate
 ) -> tuple[float, SilenceEstimate]:
-    """Return the end of the steps from some rates, and its log-posterior."""
-    presumed = PresumedOutcomes.of(array("d", bytes(16 * N_BINS)))
+    """Return the end of the steps from a start, and its log-posterior."""
+    presumed, rates = start
     for _ in range(_STEPS):
         line = fit(presumed)
         presumed, hidden = _expected(bins, line, rates)
