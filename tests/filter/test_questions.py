@@ -24,11 +24,12 @@ def prepared(text: str) -> Prepared:
     return prepare(text.encode(), Spec())
 
 
-def question(name: str, cost: float, text: str = "", time: float = math.nan) -> Question:
+def question(name: str, cost: float, text: str = "", time: float = math.nan, spam: float = 0.5) -> Question:
     """A message whose verdict has this expected cost; without a text, it is like no other."""
     words = random.Random(name)
     text = text or "Subject: x\n\n" + " ".join(str(words.getrandbits(60)) for _ in range(20))
-    return Question(prepared(text), SimpleNamespace(expected_cost=cost), source=name, time=time)
+    verdict = SimpleNamespace(expected_cost=cost, probabilities={"ham": 1 - spam, "spam": spam})
+    return Question(prepared(text), verdict, source=name, time=time)
 
 
 def names(questions: Iterable[Question]) -> list[str]:
@@ -44,7 +45,12 @@ def test_the_costliest_verdicts_are_chosen_in_any_order_of_the_mail(seed: int):
     assert choose([], 4) == []
 
 
-def test_of_equal_costs_the_latest_message_comes_first():
+def test_of_equal_costs_the_message_with_the_most_even_odds_comes_first():
+    mail = [question(str(spam), 4, spam=spam) for spam in (0.9, 0.45, 0.7)]
+    assert names(choose([question("dear", 5, spam=0.95), *mail], 4)) == ["dear", "0.45", "0.7", "0.9"]
+
+
+def test_of_equal_costs_and_odds_the_latest_message_comes_first():
     mail = [question("undated", 4), question("old", 4, time=1.0), question("new", 4, time=2.0), question("dear", 5)]
     assert names(choose(mail, 3)) == ["dear", "new", "old"]
     assert names(choose(mail, 4))[-1] == "undated"

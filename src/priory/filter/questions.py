@@ -1,9 +1,9 @@
 """Chooses the messages to ask a person about: those whose labels would teach most.
 
 The verdict about a message has an expected cost, because it may be wrong, or because *unsure* leaves the work to a
-person. A label is worth most where this cost is highest: so unsure messages come first. Several near-copies of one
-message would teach the same lesson, so only one of them is chosen. The workbench measures the same rule
-(`priory lab replay --teach ask`).
+person. A label is worth most where this cost is highest: so unsure messages come first, and of these the ones whose
+labels are most evenly probable. Several near-copies of one message would teach the same lesson, so only one of them is
+chosen. The workbench measures the same rule (`priory lab replay --teach ask`); docs/decisions/silence.md has figures.
 """
 
 import math
@@ -42,12 +42,13 @@ class Question:
     time: float = math.nan  #: of receipt, in seconds; NaN if unknown
 
     @property
-    def rank(self) -> tuple[float, float]:
-        """The expected cost of the verdict; of equals, the latest message has the highest rank.
+    def rank(self) -> tuple[float, float, float]:
+        """The expected cost of the verdict, and how probable it is that the most probable label is wrong.
 
-        A person remembers it best, and more like it may come.
+        Of equals, the latest message has the highest rank: a person remembers it best, and more like it may come.
         """
-        return self.verdict.expected_cost, self.time if math.isfinite(self.time) else -math.inf
+        doubt = 1 - max(self.verdict.probabilities.values())
+        return self.verdict.expected_cost, doubt, self.time if math.isfinite(self.time) else -math.inf
 
     @property
     def received(self) -> datetime | None:

@@ -124,6 +124,12 @@ class _Heard(NamedTuple):
     answer: str | None
     time: float
     risk: float
+    doubt: float  #: the probability that the most probable label is wrong
+
+    @property
+    def rank(self) -> tuple[bool, float, float]:
+        """Its rank as a question: first what no label was given to, then as `priory.filter.questions` does."""
+        return self.label is None, self.risk, self.doubt
 
 
 class _Teacher:
@@ -147,7 +153,7 @@ class _Teacher:
         if self._window:
             self._since_question.append(heard)
             if len(self._since_question) == self._window:
-                asked = max(self._since_question, key=lambda candidate: (candidate.label is None, candidate.risk))
+                asked = max(self._since_question, key=lambda candidate: candidate.rank)
                 self._concluded += [earlier.example for earlier in self._since_question]
                 self._since_question.clear()
                 yield asked.example, asked.answer
@@ -197,7 +203,8 @@ class _Replay:
             partial, number = self._partial[name], len(self._names) - 1
             decision = self._answers[partial.decisions[number]]
             label = self._feedback.taught_label(reader, decision, inbox=self._labels[0])
-            heard = _Heard(example, label, reader.label, self._now, partial.risks[number])
+            doubt = 1 - math.exp(partial.logs[number].max())
+            heard = _Heard(example, label, reader.label, self._now, partial.risks[number], doubt)
             for earlier, taught in self._teachers[name].lessons(heard):
                 self._learn(name, learner, earlier, taught)
             for past in self._teachers[name].concluded() if self._feedback.leaves_silence else ():
