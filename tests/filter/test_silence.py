@@ -17,7 +17,7 @@ from priory.features import VERSION, Spec
 from priory.filter.counts import counts_digest
 from priory.filter.filter import Filter
 from priory.filter.options import Options, SilenceRules
-from priory.filter.silence import FEWEST_MOVED, MOST_AUTOMATIC, Conclusion
+from priory.filter.silence import FEWEST_MOVED, MOST_AUTOMATIC, Conclusion, SilenceStats
 from priory.journal import AUTOMATIC, Journal, Selection, open_file, open_file_to_read
 from priory.journal.checked import FOLDER, CheckedMessage
 from priory.journal.silence import Told
@@ -105,12 +105,22 @@ def test_it_does_not_feed_the_outcomes_of_calibration(filter_: Filter, twin: Fil
     assert not any(lesson.is_automatic for lesson in filter_.journal.unscored_lessons("ham", 999, size=5))
 
 
-def test_silence_moves_the_calibration(filter_: Filter) -> None:
-    before, line = verdicts(filter_), filter_.stats().calibration["spam"]
-    filter_.silence.conclude([checked(filter_, drawn.raw) for drawn in COMING if drawn.label == "ham"])
-    after = filter_.stats().calibration["spam"]
+def test_silence_moves_the_calibration(twin: Filter) -> None:
+    twin.silence.start()
+    wrong = moved(twin, COMING[:N_MOVED])
+    before, line = verdicts(twin), twin.stats().calibration["spam"]
+    twin.silence.conclude(wrong + [checked(twin, drawn.raw) for drawn in COMING if drawn.label == "ham"])
+    after = twin.stats().calibration["spam"]
     assert after.intercept < line.intercept  # nearly all mail that comes is ham
-    assert verdicts(filter_) != before
+    assert verdicts(twin) != before
+
+
+def test_silence_says_nothing_where_people_never_move_anything(filter_: Filter) -> None:
+    before = verdicts(filter_)
+    concluded = filter_.silence.conclude([checked(filter_, drawn.raw) for drawn in COMING])
+    assert (concluded.silent, sum(concluded.learned.values())) == (len(COMING), 0)
+    assert verdicts(filter_) == before
+    assert str(filter_.stats().silence).endswith("0 moved; silence counts once 10 were moved")
 
 
 def test_it_can_be_counted_without_being_learned(twin: Filter) -> None:
@@ -292,9 +302,7 @@ def test_what_people_said_last_about_a_message_counts(filter_: Filter) -> None:
     recorded = moved(filter_, COMING[:5])
     teach(filter_, [replace(drawn, label=OTHER[drawn.label]) for drawn in COMING[:5]])
     filter_.silence.conclude(recorded)
-    stats = filter_.stats().silence
-    assert stats is not None
-    assert stats.moved == 0  # they agree with the filter after all
+    assert filter_.stats().silence is None  # they agree with the filter after all
 
 
 def test_what_a_user_said_is_deleted_with_the_user(filter_: Filter) -> None:
@@ -494,7 +502,7 @@ def test_a_label_that_is_added_later_starts_with_what_people_say_next(filter_: F
     filter_.close()
     costs = Costs(("ham", "spam", "news"), ((0, 10, 10), (100, 0, 10), (5, 10, 0)))
     with Filter.open(filter_.home, replace(OPTIONS, costs=costs)) as more:
-        assert more.stats().silence is None
+        assert more.stats().silence == SilenceStats(silent=0, moved=N_MOVED, move_rates={})
         for i, drawn in enumerate(LATER[5:40]):
             more.learn(drawn.raw, drawn.label if i % 2 else "news")
         assert more.silence.conclude(late).silent == 0  # their scores say nothing about the new label

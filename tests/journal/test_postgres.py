@@ -326,8 +326,11 @@ def test_an_unreachable_server_is_away() -> None:
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("INSERT INTO priory.steps VALUES (99)", "has format 99, this Priory knows up to 1: use a newer Priory."),
-        ("DELETE FROM priory.steps", "has format 0 of an older Priory, this one needs 1: bring it up to date with"),
+        (
+            "INSERT INTO priory.steps VALUES (99)",
+            f"has format 99, this Priory knows up to {schema.FORMAT}: use a newer Priory.",
+        ),
+        ("DELETE FROM priory.steps", f"has format 0 of an older Priory, this one needs {schema.FORMAT}: bring it up"),
     ],
 )
 def test_tables_of_another_format_are_refused(database: str, step: str, said: str) -> None:

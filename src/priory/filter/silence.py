@@ -3,7 +3,8 @@
 People who move mail say what is wrong. They say nothing about the rest, which is nearly all of it. So mail that is
 checked on arrival is recorded: its scores, what the filter said, and of a sample the features. Some days later a file
 of these records is concluded. Messages that people have taught meanwhile show how often people speak; the others are
-counted by their scores, and calibration takes what that says (`priory.bayes.silence`).
+counted by their scores, and calibration takes what that says (`priory.bayes.silence`). Where people never move
+anything, silence says nothing, so all of this begins when they have moved a few messages.
 
 Part of the sample is learned as what its folder says, as *automatic* lessons: only where the filter had decided and
 still agrees, and the less, the less people move. Mail that was *unsure* is never presumed to be anything. Automatic
@@ -51,7 +52,7 @@ MAIL: Final = "mail"  #: the name of the files of mail that passes through the d
 SAMPLE: Final = 0.4  #: the share of decided mail whose features are recorded
 _SAMPLED: Final = 256 * SAMPLE  # the first byte of the identity of a message in the sample is below,
 _LEARNED: Final = 256 * MOST_MOVED  # and the second byte if it may be learned, however much people move
-FEWEST_MOVED: Final = 10  #: messages that people must have moved before anything is learned from silence
+FEWEST_MOVED: Final = 10  #: messages that people must have moved before silence says anything
 MOST_AUTOMATIC: Final = 10  #: automatic lessons for each lesson of people
 SOURCE: Final = "silence"
 _NO_BIN: Final = 0xFFFF  # of a contrast whose label was hardly known when the message was checked
@@ -75,19 +76,25 @@ class SilenceStats(NamedTuple):
 
     silent: int  #: messages that were checked and about which nobody said anything
     moved: int  #: messages that people said to be elsewhere than the filter had said
-    move_rates: Mapping[str, float]  #: by label: the share of the messages wrongly given that label that people move
+    #: By label: the share of the messages wrongly given that label that people move; empty while that is unknown.
+    move_rates: Mapping[str, float]
 
     def __str__(self) -> str:
         """The numbers in words.
 
         >>> print(SilenceStats(1234, 56, {"ham": 0.52, "spam": 0.4}))
         1,234 messages left where they were, 56 moved; people seem to move 52 % of what is wrongly in ham, 40 % in spam
+        >>> print(SilenceStats(1234, 5, {}))
+        1,234 messages left where they were, 5 moved; silence counts once 10 were moved
         """
+        so_far = f"{self.silent:,} messages left where they were, {self.moved:,} moved"
+        if not self.move_rates:
+            return f"{so_far}; silence counts once {FEWEST_MOVED} were moved"
         shares = ", ".join(
             f"{100 * rate:.0f} % {'of what is wrongly ' if i == 0 else ''}in {label}"
             for i, (label, rate) in enumerate(self.move_rates.items())
         )
-        return f"{self.silent:,} messages left where they were, {self.moved:,} moved; people seem to move {shares}"
+        return f"{so_far}; people seem to move {shares}"
 
 
 class Silence:
@@ -206,8 +213,12 @@ class Silence:
             for message in silent:
                 _count(without_lesson, self._labels, message.decision, _packed_bins(message.scores), 1)
             tallies = self._with_lessons(without_lesson)
-            self._counts.set_silence(pack_estimates(self._estimates(tallies)))
-            learned = self._learn(silent, tallies)
+            learned = []
+            if max(tally.n_moved for tally in tallies) >= FEWEST_MOVED:
+                self._counts.set_silence(pack_estimates(self._estimates(tallies)))
+                learned = self._learn(silent)
+            else:
+                self._counts.set_silence(b"")
             self._store(without_lesson, learned)
             if file:
                 notes.conclude(file, self._journal.now())
@@ -216,11 +227,12 @@ class Silence:
 
     def stats(self) -> SilenceStats | None:
         """Return what silence has said so far, in numbers; None if nothing was concluded yet."""
-        if not self._counts.silence:
-            return None
         tallies = self._with_lessons(self._stored_tallies())
-        moved = max(tally.n_moved for tally in tallies)
-        return SilenceStats(tallies[0].n_silent, moved, {label: self._move_rate(label) for label in self._labels})
+        silent, moved = tallies[0].n_silent, max(tally.n_moved for tally in tallies)
+        if not (silent or moved):
+            return None
+        rates = {label: self._move_rate(label) for label in self._labels} if self._counts.silence else {}
+        return SilenceStats(silent, moved, rates)
 
     def _sort_out(self, messages: dict[bytes, CheckedMessage]) -> tuple[list[CheckedMessage], int]:
         """Note what the filter had said about messages that people taught; return the others, and the number taught."""
@@ -269,9 +281,9 @@ class Silence:
 
         return [estimate(contrast, tally) for contrast, tally in enumerate(tallies)]
 
-    def _learn(self, silent: list[CheckedMessage], tallies: list[SilenceTally]) -> list[CheckedMessage]:
+    def _learn(self, silent: list[CheckedMessage]) -> list[CheckedMessage]:
         """Learn the messages of the sample that may be learned; return them."""
-        if not self._rules.learns or max(tally.n_moved for tally in tallies) < FEWEST_MOVED:
+        if not self._rules.learns:
             return []
         room = MOST_AUTOMATIC * sum(self._counts.by_people) - sum(self._counts.automatic)
         learned: list[CheckedMessage] = []
@@ -330,7 +342,7 @@ class Silence:
             bins = _packed_bins(message.scores)
             _count(without_lesson, self._labels, message.decision, bins, -1)
             notes.judge(message.identity, AUTOMATIC, message.decision, bins)
-        estimate = pack_estimates(self._counts.silence)
+        estimate = pack_estimates(self._counts.silence) if self._counts.silence else b""
         notes.store(StoredSilence(",".join(self._labels), pack_silent(without_lesson), estimate))
 
 
