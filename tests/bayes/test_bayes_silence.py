@@ -71,7 +71,7 @@ def test_rates_are_found_and_hardly_overestimated(moved: float, seed: int) -> No
     (tally, taught), spam = simulated(6000, moved, seed)
     estimate = estimated(tally, taught)
     assert moved - 0.1 < estimate.rates.own < moved + 0.05
-    assert moved - 0.35 < estimate.rates.rest < moved + 0.25  # there are only a dozen messages to see it from
+    assert moved - 0.45 < estimate.rates.rest < moved + 0.25  # there are only a dozen messages to see it from
     assert estimate.outcomes.n_own == pytest.approx(spam, rel=0.02)
     assert estimate.outcomes.n_own + estimate.outcomes.n_rest == pytest.approx(tally.n_silent)
 

@@ -13,8 +13,9 @@ the line, $w$ of each silent message counts as spam and the rest as ham; given t
 and each rate is the share of the mistakes that people moved.
 
 If people move little, many mistakes with few words look like few mistakes with many words. The likelihood then has two
-tops, so the estimate starts from several rates and takes the best end. One start takes all silent messages for what the
-filter had said: from what people taught alone, which is mistakes alone, a few steps may not suffice to come near it.
+tops, so the estimate starts from several rates, and steps on from the best end until the rates stay. One start takes
+all silent messages for what the filter had said: from what people taught alone, which is mistakes alone, a few steps
+may not suffice to come near it.
 
 A. Dempster, N. Laird, D. Rubin: Maximum likelihood from incomplete data via the EM algorithm. Journal of the Royal
 Statistical Society B 39, 1977, 1-38.
@@ -24,6 +25,7 @@ import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterable
+from operator import sub
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
 REST, UNDECIDED, OWN = range(3)  #: what the filter had said: another label, *unsure*, or the label
 MOST_MOVED: Final = 0.9  #: the largest rate: nobody notices everything
 _STARTS: Final = (0.1, 0.3, 0.5, 0.7, 0.9)
-_STEPS: Final = 10
+_FIRST_STEPS: Final = 10
+_MOST_STEPS: Final = 300
+_STAYS: Final = 1e-4  # a smaller change of the rates in one step is none
 _FURTHEST: Final = 40.0
 _CENTRES: Final = bin_centres()
 _RATES: Final = Struct("<3d")
@@ -158,7 +162,8 @@ def estimate_silence(
     nothing = PresumedOutcomes.of(array("d", bytes(16 * N_BINS)))
     starts = [SilenceEstimate(nothing, MoveRates(rate, rate)) for rate in _STARTS]
     starts.append(SilenceEstimate(_as_said(bins), MoveRates(MOST_MOVED, MOST_MOVED)))
-    return max((_climb(bins, tally.said, fit, start) for start in starts), key=lambda end: end[0])[1]
+    best = max((_climb(bins, tally.said, fit, start, _FIRST_STEPS) for start in starts), key=lambda end: end[0])[1]
+    return _climb(bins, tally.said, fit, best, _MOST_STEPS)[1]
 
 
 def _as_said(bins: list[_Bin]) -> PresumedOutcomes:
@@ -171,14 +176,21 @@ def _as_said(bins: list[_Bin]) -> PresumedOutcomes:
 
 
 def _climb(
-    bins: list[_Bin], said: list[list[int]], fit: Callable[[PresumedOutcomes], Calibration], start: SilenceEstimate
+    bins: list[_Bin],
+    said: list[list[int]],
+    fit: Callable[[PresumedOutcomes], Calibration],
+    start: SilenceEstimate,
+    most: int,
 ) -> tuple[float, SilenceEstimate]:
-    """Return the end of the steps from a start, and its log-posterior."""
+    """Return the end of at most so many steps from a start, and its log-posterior."""
     presumed, rates = start
-    for _ in range(_STEPS):
+    for _ in range(most):
+        before = rates
         line = fit(presumed)
         presumed, hidden = _expected(bins, line, rates)
         rates = _rates(said, hidden)
+        if max(map(abs, map(sub, rates, before))) < _STAYS:
+            break
     line = fit(presumed)
     return _log_posterior(bins, said, line, rates), SilenceEstimate(presumed, rates)
 
