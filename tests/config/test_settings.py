@@ -91,7 +91,7 @@ def test_nothing_is_promised_about_lost_ham_unless_it_is_set():
         ("[silence]\nday = 9", "[silence] unknown key 'day'; did you mean 'days'?"),
         (
             "[autolearn]\non = true",
-            "unknown key 'autolearn'; the filter learns from mail that people leave alone, see [silence]: remove it",
+            "unknown key 'autolearn'; remove this section; [silence] has replaced it",
         ),
         ("[promise]\nham_lost = 0", "[promise] ham_lost must be a probability from 0.00001 to below 1, not 0"),
         ("[promise]\nlost_ham = 0.1", "[promise] unknown key 'lost_ham'; known are ham_lost"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from priory.server.options import Policy, ServeOptions
 
 STORE_VARIABLE: Final = "PRIORY_STORE"  #: overrides [store] url
-_REPLACED: Final = {"autolearn": "the filter learns from mail that people leave alone, see [silence]: remove it"}
+_REPLACED: Final = {"autolearn": "remove this section; [silence] has replaced it"}
 #: Keys that are checked against another key. If the other key is wrong, they cannot be checked.
 _DEPENDENT: Final[dict[tuple[str, ...], tuple[tuple[str, ...], ...]]] = {
     ("labels",): (("unwanted",), ("costs",), ("milter", "reject"), ("milter", "quarantine"), ("imap", "folders"))
