@@ -173,4 +173,4 @@ def _outcome() -> Html:
 def _end() -> Html:
     """Return what follows the last answer."""
     more = element("a", "More questions", href="/ask", class_="button primary", id="more")
-    return element("div", element("p", "These were all."), element("p", more), class_="empty", id="end", hidden=True)
+    return element("div", element("p", "These are done."), element("p", more), class_="empty", id="end", hidden=True)
