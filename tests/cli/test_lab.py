@@ -295,6 +295,13 @@ def test_what_is_wrong_is_said_in_one_line(inbox, tmp_path):
         ("replay", "--index", tmp_path / "ham-only"): "no spam",
         ("evaluate", "--index", tmp_path / "empty"): "there is no mail to judge by",
         ("replay", "--index", tmp_path / "empty"): "there is no mail to replay",
+        (
+            "replay",
+            "--index",
+            index,
+            "--start",
+            "5000",
+        ): "no mail to judge after the first 5,000 messages: lower --start",
         ("evaluate", "--index", tmp_path / "missing"): "missing:1: there is no file",
         ("evaluate", "--index", tmp_path / "nothing"): "nothing does not exist",
         ("evaluate", "--index", tmp_path / "one-spam"): "spam is in 1 of [0-9]+ groups, too few for 5 folds",

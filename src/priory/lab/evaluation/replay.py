@@ -275,6 +275,10 @@ class _Replay:
     def runs(self) -> list[Run]:
         """Return the finished runs."""
         if not self._names:
+            if self._feedback.start:
+                raise LabError(
+                    f"there is no mail to judge after the first {self._feedback.start:,} messages: lower --start"
+                )
             raise LabError("there is no mail to replay: the index or the folders are empty")
         copies = near_duplicates(presence(self._texts)[0])
         return [self._run(name, learner, copies) for name, learner in self._learners.items()]
