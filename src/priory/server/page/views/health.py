@@ -79,7 +79,7 @@ def activity_part(activity: Activity, colours: Mapping[str, str]) -> Html:
 
 def learned_part(record: "TrackRecord", storage: Storage) -> Html:
     """Return how good the predictions were, and the stored data."""
-    parts = [element("h2", "How good the predictions are")]
+    parts = [element("h2", "How good the predictions are"), *_origins(storage.stats)]
     if record.n < _FEWEST_PREDICTIONS:
         parts.append(_too_few_predictions(record.n))
     else:
@@ -89,7 +89,7 @@ def learned_part(record: "TrackRecord", storage: Storage) -> Html:
         plots = element("div", *_draw(*trust_plots(record)), class_="plots")
         stats = storage.stats
         parts += [element("p", words, class_="quiet"), *_lost_ham(stats), *_doubt(stats), *_silence(stats), plots]
-    return together(_live("trust", *parts), _live("kept", *_origins(storage.stats), *_storage(storage)))
+    return together(_live("trust", *parts), _live("kept", *_storage(storage)))
 
 
 def _lost_ham(stats: Stats) -> list[Html]:
@@ -121,7 +121,10 @@ def _silence(stats: Stats) -> list[Html]:
 def _origins(stats: Stats) -> list[Html]:
     """Say that the mail of the labels was collected in different places, and what to do."""
     gap = stats.origins
-    return [element("p", element("strong", gap.finding), " ", gap.advice, class_="notice")] if gap else []
+    if gap is None:
+        return []
+    finding = gap.finding[0].upper() + gap.finding[1:]
+    return [element("p", element("strong", finding), " ", gap.advice, class_="notice")]
 
 
 def trouble_part(name: str, detail: str) -> Html:
