@@ -160,7 +160,7 @@ def test_stats_bound_the_lost_ham_and_tell_how_far_the_promise_is(inbox: Path, t
     assert f"promise the promise of 1 in 1,000 needs {promise['needs']:,} known ham; {lost['ham']} so far" in shown
     assert "spam never" in shown
     shown = priory("config", home=tmp_path).stdout.decode()
-    assert "promise     at most 1 in 1,000 ham is called spam" in shown
+    assert "promise     at most 1 in 1,000 of your ham is called spam" in shown
 
 
 def test_the_demo_judges_itself_and_saves_what_it_drew(tmp_path: Path):

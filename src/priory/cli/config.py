@@ -104,7 +104,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         "patterns": ", ".join(values["patterns"]) or "none",
         "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(labels)) / 1e6:,.0f} MB; "
         f"for single users 2^{values['table']['personal_bits']}",
-        "promise": f"at most {one_in(ham_lost)} ham is called spam" if ham_lost else "none",
+        "promise": f"at most {one_in(ham_lost)} of your ham is called spam" if ham_lost else "none",
         "silence": f"counts after {_days(silence['days'])}{'; a sample is learned' if silence['learn'] else ''}",
         "limits": str(Limits(**values["limits"])),
         "ask": _spool_in_words(values["ask"]) if values["ask"]["spool"] else "off",

@@ -83,17 +83,14 @@ class SilenceStats(NamedTuple):
         """The numbers in words.
 
         >>> print(SilenceStats(1234, 56, {"ham": 0.52, "spam": 0.4}))
-        1,234 messages left where they were, 56 moved; people seem to move 52 % of what is wrongly in ham, 40 % in spam
+        1,234 messages left where they were, 56 moved; people seem to move 52 % of false ham, 40 % of false spam
         >>> print(SilenceStats(1234, 5, {}))
         1,234 messages left where they were, 5 moved; silence counts once 10 were moved
         """
         so_far = f"{self.silent:,} messages left where they were, {self.moved:,} moved"
         if not self.move_rates:
             return f"{so_far}; silence counts once {FEWEST_MOVED} were moved"
-        shares = ", ".join(
-            f"{100 * rate:.0f} % {'of what is wrongly ' if i == 0 else ''}in {label}"
-            for i, (label, rate) in enumerate(self.move_rates.items())
-        )
+        shares = ", ".join(f"{100 * rate:.0f} % of false {label}" for label, rate in self.move_rates.items())
         return f"{so_far}; people seem to move {shares}"
 
 
