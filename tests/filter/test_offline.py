@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from checked_mail import learn_from_silence
 from priory.demo import draw
 from priory.filter.filter import Filter
 from priory.filter.options import Options
@@ -126,6 +127,21 @@ def test_a_node_starts_without_its_server_from_its_snapshot(
         handed_over(again)
         wait_until(lambda: again.check(NEW) and again.trouble is None)
         assert again.change == other.journal.position().change
+
+
+def test_a_node_that_started_without_its_server_hears_later_what_silence_says(
+    other: Filter, options: Options, network: Proxy, tmp_path: Path
+):
+    coming = list(draw(400, seed=5))
+    assert learn_from_silence(other, coming)
+    with Filter.open(tmp_path / "a", options) as node:
+        node.rebuild()  # writes the snapshot
+    network.cut()
+    with Filter.open(tmp_path / "a", options) as again:
+        again.follow()
+        assert again.check(NEW).log_odds != other.check(NEW).log_odds
+        network.heal()
+        wait_until(lambda: again.check(NEW).log_odds == other.check(NEW).log_odds)
 
 
 def test_without_a_snapshot_it_says_why_it_cannot_tell(options: Options, other: Filter, network: Proxy, tmp_path: Path):

@@ -55,6 +55,7 @@ class JournalCounts:
         self.automatic = [0] * len(labels)  #: the number of automatic lessons of each label
         self.silence: list[SilenceEstimate] = []  #: of each contrast: what silence says; empty if that is unknown
         self._packed_silence = b""
+        self.knows_silence = False  #: whether that is as of the present change
         self.generation = 0  #: grows by one with each change, and by `FRESH_START` when the counts start again
         self.has_changed = False  #: whether this process has changed the journal
         self.invalidate()
@@ -108,12 +109,13 @@ class JournalCounts:
         """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
         now, before = self.journal.position(), self.counts
         try:
-            is_behind = self.change != now.change
+            if self.change != now.change:
+                self.knows_silence = False
             if not self._is_on_the_way_to(now):
                 self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
-            if is_behind:
+            if not self.knows_silence:
                 self._load_silence()
         except JournalAwayError:
             raise  # each page of changes was applied as a whole, so the counts are still right
@@ -162,6 +164,7 @@ class JournalCounts:
 
     def set_silence(self, packed: bytes) -> None:
         """Take over the packed estimates of what silence says; estimates for other labels are ignored."""
+        self.knows_silence = True
         if packed == self._packed_silence:
             return
         estimates = unpack_estimates(packed) if packed else []

@@ -84,7 +84,7 @@ class Sync:
                 follower.seek(self._counts.sync_point)  # a lesson of this process has moved the counts meanwhile
                 break
         self.trouble = follower.trouble
-        is_lost = follower.is_lost or self._counts.change < 0
+        is_lost = follower.is_lost or self._counts.change < 0 or not self._counts.knows_silence
         if is_lost and self.trouble is None and not self.is_away:
             self._update(force=True)
             if self.trouble is None:
