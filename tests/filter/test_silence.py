@@ -496,16 +496,6 @@ def test_a_file_that_another_process_has_concluded_meanwhile_is_no_error(filter_
     assert filter_.silence.conclude_due() == Conclusion()
 
 
-@pytest.mark.usefixtures("waiting")
-def test_a_file_that_cannot_be_read_does_not_delay_the_others(filter_: Filter) -> None:
-    unreadable = filter_.home / FOLDER / "mail.1"
-    unreadable.mkdir()
-    with pytest.raises(IsADirectoryError):
-        filter_.silence.conclude_due()
-    assert list((filter_.home / FOLDER).iterdir()) == [unreadable]
-    assert filter_.stats().silence is not None
-
-
 def test_a_label_that_is_added_later_starts_with_what_people_say_next(filter_: Filter) -> None:
     learn_from_silence(filter_, COMING)
     late = [checked(filter_, drawn.raw) for drawn in LATER[:5]]

@@ -21,7 +21,6 @@ from priory.journal.checked import (
 )
 
 TODAY = 20_000
-NOBODY = 65534
 
 
 def message(number: int, size: int = 40) -> CheckedMessage:
@@ -170,18 +169,6 @@ def test_files_of_other_programs_and_other_names_are_not_due(tmp_path: Path):
         (tmp_path / FOLDER / name).touch()
     assert [path.name for path in checked_files_due(tmp_path, "mail", 1)] == [f"mail.{TODAY}"]
     assert [path.name for path in checked_files_due(tmp_path, "imap", 1)] == ["imap.1"]
-
-
-def test_nothing_is_due_in_a_folder_that_cannot_be_read(tmp_path: Path):
-    (tmp_path / FOLDER).write_text("not a folder")
-    assert checked_files_due(tmp_path, "mail", 1) == []
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files for others")
-def test_what_root_records_in_another_home_belongs_to_its_owner(tmp_path: Path):
-    os.chown(tmp_path, NOBODY, NOBODY)
-    file = written(tmp_path, 1)
-    assert {(path.stat().st_uid, path.stat().st_gid) for path in (file.parent, file)} == {(NOBODY, NOBODY)}
 
 
 def test_much_mail_in_a_day_is_recorded_without_features(tmp_path: Path):

@@ -185,24 +185,16 @@ class Silence:
     # What silence says
 
     def conclude_due(self, program: str = MAIL) -> Conclusion:
-        """Conclude the files whose messages have lain for the time of the rules.
-
-        A file that cannot be read stays; the error is raised once all others are concluded.
-        """
-        total, failure = Conclusion(), None
+        """Conclude the files whose messages have lain for the time of the rules."""
+        total = Conclusion()
         for path in checked_files_due(self._home, program, self._rules.days, self._journal.now):
             try:
                 messages = list(read_checked(path))
             except FileNotFoundError:  # another process has concluded it
                 continue
-            except OSError as error:
-                failure = error
-                continue
             silent, told, learned = self.conclude(messages, f"{self._journal.node}:{path.absolute()}")
             path.unlink(missing_ok=True)  # a process that is killed here finds the name of the file in the journal
             total = Conclusion(total.silent + silent, total.told + told, Counter(total.learned) + Counter(learned))
-        if failure is not None:
-            raise failure
         return total
 
     def conclude(self, messages: Iterable[CheckedMessage], file: str = "") -> Conclusion:

@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from priory.journal.files import give_to_owner
-
 DAY_S: Final = 86_400.0
 FOLDER: Final = "checked"
 _MAGIC: Final = b"\xf0chk"
@@ -55,10 +53,8 @@ class CheckedMail:
         if self._open is None or self._open[0] != day:
             self.close()
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            give_to_owner(self._folder)
             path = self._folder / f"{self._program}.{day}"
             self._open = day, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            give_to_owner(path)
         return self._open[1]
 
     def close(self) -> None:
@@ -78,7 +74,7 @@ def checked_files_due(home: Path, program: str, days: int, clock: Callable[[], f
     before = int(clock() // DAY_S) - days
     try:
         dated = [(path.suffix[1:], path) for path in (home / FOLDER).iterdir() if path.stem == program]
-    except OSError:  # nothing was recorded, or this account may not read it
+    except FileNotFoundError:
         return []
     return [path for day, path in sorted(dated) if day.isdecimal() and int(day) < before]
 

@@ -185,11 +185,7 @@ class LessonThread:
     def _conclude(self) -> None:
         filter_ = self._thread.filter
         with write_lock(self._home), suppress(JournalAwayError):
-            try:
-                conclusion = filter_.silence.conclude_due()
-            except OSError as error:
-                log("error", what=repr(f"cannot read {error.filename}: {error.strerror}"))
-                return
+            conclusion = filter_.silence.conclude_due()
             log("concluded", **conclusion.figures)
             for label, n in conclusion.learned.items():
                 self._autolearned(label, n)

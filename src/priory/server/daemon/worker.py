@@ -31,7 +31,6 @@ from priory.filter.options import Options
 from priory.filter.prepare import Prepared
 from priory.filter.verdict import Verdict
 from priory.journal import JournalError
-from priory.journal.checked import FOLDER
 from priory.processes.log import log, log_error
 from priory.server.daemon.lesson_thread import LessonThread
 from priory.server.daemon.listeners import BACKLOG
@@ -228,7 +227,7 @@ class _Worker:
         except OSError as error:
             if time.monotonic() >= self._complain_at:
                 self._complain_at = time.monotonic() + COMPLAIN_S
-                log("error", what=repr(f"cannot write to {self._filter.home / FOLDER}: {error.strerror}"))
+                log("error", what=repr(f"checked mail cannot be recorded: {error.strerror}"))
 
     def _spool(self, raw: bytes, verdict: Verdict) -> None:
         """Offer a checked message to the spool, after the event loop has sent its answer."""
