@@ -68,6 +68,18 @@ def test_mail_is_not_recorded_where_it_only_learns(mailbox: Mailbox, spam: bytes
     assert recorded(mailbox) == []
 
 
+def test_mail_is_moved_and_learned_where_it_cannot_be_recorded(
+    mailbox: Mailbox, spam: bytes, capfd: pytest.CaptureFixture[str]
+):
+    mailbox.configure(move=True)
+    mailbox.look()
+    (mailbox.home / FOLDER).symlink_to(mailbox.home / "missing" / "folder")
+    mailbox.deliver(spam)
+    mailbox.look()
+    assert mailbox.count("Junk") == 1
+    assert f"error what='cannot record checked mail in {mailbox.home / FOLDER}: " in capfd.readouterr().err
+
+
 def test_killed_after_it_has_moved_something_it_has_recorded_all(mailbox: Mailbox, spam: bytes):
     mailbox.configure(move=True)
     priory("imap", "--once", home=mailbox.home)

@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from priory.journal.checked import (
     DAY_S,
     FOLDER,
     CheckedMail,
+    CheckedMailError,
     CheckedMessage,
     checked_files_due,
     is_recorded,
@@ -158,6 +161,35 @@ def test_each_day_has_a_file_and_is_due_when_its_last_message_is_old_enough(tmp_
     assert due(4) == days[:1]
     assert due(5.5) == days[:2]
     assert due(400) == days
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_records_belongs_to_the_owner_of_the_home(tmp_path: Path):
+    os.chown(tmp_path, 65534, 65534)
+    path = written(tmp_path, 1)
+    assert {path.stat().st_uid, path.parent.stat().st_uid} == {65534}
+
+
+def test_a_folder_that_cannot_be_used_is_named(
+    open_folder: Path, unprivileged: Callable[[], AbstractContextManager[None]]
+):
+    written(open_folder, 1)
+    folder = open_folder / FOLDER
+    folder.chmod(0)
+    with unprivileged():
+        with pytest.raises(CheckedMailError, match=f"cannot record checked mail in {folder}: Permission denied"):
+            CheckedMail(open_folder, "mail").append(message(1))
+        with pytest.raises(CheckedMailError, match=f"cannot read the checked mail in {folder}: Permission denied"):
+            checked_files_due(open_folder, "mail", 1)
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    mail = CheckedMail(tmp_path, "mail")
+    full = os.open("/dev/full", os.O_WRONLY)
+    monkeypatch.setattr(mail, "_descriptor", lambda: full)
+    with pytest.raises(CheckedMailError, match="No space left on device"):
+        mail.append(message(1)._replace(features=b""))
+    os.close(full)
 
 
 def test_files_of_other_programs_and_other_names_are_not_due(tmp_path: Path):

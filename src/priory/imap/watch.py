@@ -37,7 +37,7 @@ from priory.imap.sightings import (
 )
 from priory.imap.store import SightingStore
 from priory.journal import JournalError
-from priory.journal.checked import checked_files_due
+from priory.journal.checked import CheckedMailError, checked_files_due
 from priory.processes.log import log
 
 PROGRAM: Final = "imap"  #: the name of the files of mail that is checked in a mailbox
@@ -124,7 +124,10 @@ class FolderPasses:
         if not (self._account.move and listing.role == INBOX and message.is_untouched):
             return Arrival(message.uid, prepared.digest, None)
         verdict = filter_.check(prepared)
-        filter_.silence.record(prepared, verdict, PROGRAM)
+        try:
+            filter_.silence.record(prepared, verdict, PROGRAM)
+        except CheckedMailError as error:  # mail is moved and learned all the same
+            log("error", what=_one_word(str(error)))
         return Arrival(message.uid, prepared.digest, self._target_of(verdict))
 
     def _target_of(self, verdict: Verdict) -> Role | None:

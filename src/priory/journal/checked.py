@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from priory.journal.files import give_to_owner
+from priory.journal.lesson import JournalError
+
 DAY_S: Final = 86_400.0
 FOLDER: Final = "checked"
 _MAGIC: Final = b"\xf0chk"
@@ -32,8 +35,12 @@ class CheckedMessage(NamedTuple):
     features: bytes = b""  #: packed; empty if the message cannot be learned
 
 
+class CheckedMailError(JournalError):
+    """Checked mail cannot be recorded, or its files cannot be listed."""
+
+
 class CheckedMail:
-    """The files of one home into which one program writes: the daemon, or the one that watches a mailbox."""
+    """The files of one home into which one program writes: the daemon, or `priory imap`."""
 
     def __init__(self, home: Path, program: str, clock: Callable[[], float] = time.time) -> None:
         self._folder = home / FOLDER
@@ -43,10 +50,13 @@ class CheckedMail:
 
     def append(self, message: CheckedMessage) -> None:
         """Record a message; the record survives if this process is killed."""
-        descriptor = self._descriptor()
-        if message.features and os.lseek(descriptor, 0, os.SEEK_END) > _MOST_BYTES:
-            message = message._replace(features=b"")
-        os.write(descriptor, _packed(message))
+        try:
+            descriptor = self._descriptor()
+            if message.features and os.lseek(descriptor, 0, os.SEEK_END) > _MOST_BYTES:
+                message = message._replace(features=b"")
+            os.write(descriptor, _packed(message))
+        except OSError as error:
+            raise CheckedMailError(f"cannot record checked mail in {self._folder}: {error.strerror}") from None
 
     def _descriptor(self) -> int:
         day = int(self._clock() // DAY_S)
@@ -55,6 +65,8 @@ class CheckedMail:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             path = self._folder / f"{self._program}.{day}"
             self._open = day, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            give_to_owner(self._folder)
+            give_to_owner(path)
         return self._open[1]
 
     def close(self) -> None:
@@ -76,6 +88,8 @@ def checked_files_due(home: Path, program: str, days: int, clock: Callable[[], f
         dated = [(path.suffix[1:], path) for path in (home / FOLDER).iterdir() if path.stem == program]
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise CheckedMailError(f"cannot read the checked mail in {home / FOLDER}: {error.strerror}") from None
     return [path for day, path in sorted(dated) if day.isdecimal() and int(day) < before]
 
 

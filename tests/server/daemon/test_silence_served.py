@@ -150,8 +150,9 @@ def test_mail_flows_where_it_cannot_be_recorded(home: Path):
     with serving(home, "[serve]\nworkers = 1\n") as daemon:
         for drawn in COMING[:5]:
             assert b" EX_OK\r\n" in daemon.ask(request("CHECK", drawn.raw))
-        daemon.wait_until(lambda: daemon.n_logged("error"))
-        assert daemon.n_logged("error what='checked mail cannot be recorded: ") == 1
+        daemon.wait_until(lambda: f"cannot read the checked mail in {home / FOLDER}: Not a directory" in daemon.log)
+        assert daemon.n_logged(f"error what='cannot record checked mail in {home / FOLDER}: ") == 1
+        assert not daemon.n_logged("worker ended")
 
 
 def test_a_daemon_that_is_killed_loses_no_record(home: Path):

@@ -137,8 +137,7 @@ class LessonThread:
                 self._thread.submit(self._save).add_done_callback(_log_failure)
         if not self._thread.n_waiting and time.monotonic() >= self._conclusion_at:
             self._conclusion_at = time.monotonic() + CONCLUSION_S
-            if checked_files_due(self._home, MAIL, self._silence_days):
-                self._thread.submit(self._conclude).add_done_callback(_log_failure)
+            self._thread.submit(self._conclude).add_done_callback(_log_failure)
         self._thread.close_if_idle()
 
     def apply_retention(self) -> None:
@@ -183,10 +182,13 @@ class LessonThread:
             return tell(request, filter_)
 
     def _conclude(self) -> None:
+        if not checked_files_due(self._home, MAIL, self._silence_days):
+            return  # without opening the filter
         filter_ = self._thread.filter
         with write_lock(self._home), suppress(JournalAwayError):
             conclusion = filter_.silence.conclude_due()
-            log("concluded", **conclusion.figures)
+            if any(conclusion.figures.values()):  # otherwise another worker was first
+                log("concluded", **conclusion.figures)
             for label, n in conclusion.learned.items():
                 self._autolearned(label, n)
 

@@ -31,6 +31,7 @@ from priory.filter.options import Options
 from priory.filter.prepare import Prepared
 from priory.filter.verdict import Verdict
 from priory.journal import JournalError
+from priory.journal.checked import CheckedMailError
 from priory.processes.log import log, log_error
 from priory.server.daemon.lesson_thread import LessonThread
 from priory.server.daemon.listeners import BACKLOG
@@ -224,10 +225,10 @@ class _Worker:
         """Record a message that was checked on arrival, before its sender gets the answer; mail flows if that fails."""
         try:
             self._filter.silence.record(message, verdict)
-        except OSError as error:
+        except CheckedMailError as error:
             if time.monotonic() >= self._complain_at:
                 self._complain_at = time.monotonic() + COMPLAIN_S
-                log("error", what=repr(f"checked mail cannot be recorded: {error.strerror}"))
+                log("error", what=repr(str(error)))
 
     def _spool(self, raw: bytes, verdict: Verdict) -> None:
         """Offer a checked message to the spool, after the event loop has sent its answer."""
