@@ -20,7 +20,7 @@ from priory.filter.options import Options, SilenceRules
 from priory.filter.silence import FEWEST_MOVED, MOST_AUTOMATIC, Conclusion, SilenceStats
 from priory.journal import AUTOMATIC, Journal, Selection, open_file, open_file_to_read
 from priory.journal.checked import FOLDER, CheckedMessage
-from priory.journal.silence import Told
+from priory.journal.silence import RETENTION_DAYS, Told
 from priory.journal.transfer import copy, verify
 from priory.lab.examples import lessons
 
@@ -438,6 +438,16 @@ def test_a_file_is_concluded_after_the_days_of_the_rules(filter_: Filter) -> Non
     assert filter_.silence.conclude_due() == Conclusion(silent=3)
     assert recorded_days(filter_.home) == []
     assert filter_.silence.conclude_due() == Conclusion()
+
+
+def test_mail_of_which_it_is_forgotten_what_people_said_does_not_count(filter_: Filter) -> None:
+    for days in (1, RETENTION_DAYS - 1):
+        record(filter_, COMING[0].raw)
+        filter_.silence.close()
+        make_older(filter_.home, days)
+    assert len(recorded_days(filter_.home)) == 2
+    assert filter_.silence.conclude_due() == Conclusion(silent=1)
+    assert recorded_days(filter_.home) == []
 
 
 def test_a_process_that_is_killed_before_it_deletes_a_file_counts_it_once(

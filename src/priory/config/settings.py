@@ -98,13 +98,7 @@ SETTINGS: Final = (
         probability(LEAST_HAM_LOST),
         "the largest share of ham that may be called spam, such as 0.001",
     ),
-    Setting(
-        "silence",
-        "days",
-        whole_number(1, 60),
-        "a message must have lain for so many days before silence about it counts",
-        "3",
-    ),
+    Setting("silence", "days", whole_number(1, 60), "the days after which silence about a message counts", "3"),
     Setting("silence", "learn", SWITCH, "learn a sample of the mail about which people say nothing", "true"),
     Setting(
         "limits",

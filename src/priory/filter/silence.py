@@ -37,7 +37,7 @@ from priory.features import pack_features, unpack_features
 from priory.filter.scoring import CalibrationCache, calibration, log_odds_towards, plain_scores
 from priory.journal import AUTOMATIC, Change, Lesson
 from priory.journal.checked import CheckedMail, CheckedMessage, checked_files_due, is_recorded, read_checked
-from priory.journal.silence import StoredSilence, Told
+from priory.journal.silence import RETENTION_DAYS, StoredSilence, Told
 from priory.native.table import is_known
 
 if TYPE_CHECKING:
@@ -185,7 +185,9 @@ class Silence:
     # What silence says
 
     def conclude_due(self, program: str = MAIL) -> Conclusion:
-        """Conclude the files whose messages have lain for the time of the rules."""
+        """Conclude the files whose messages have lain for the time of the rules; delete those that are too old."""
+        for path in checked_files_due(self._home, program, RETENTION_DAYS - 1, self._journal.now):
+            path.unlink(missing_ok=True)  # what people said about these messages may be deleted: they would look silent
         total = Conclusion()
         for path in checked_files_due(self._home, program, self._rules.days, self._journal.now):
             try:

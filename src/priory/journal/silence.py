@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from priory.journal.checked import DAY_S
 from priory.journal.database import MAX_PARAMETERS, STORED_AUTOMATIC, Database, Row, stored_user
 from priory.journal.lesson import LessonUser
 
-RETENTION_S: Final = 90 * 86_400.0  #: files of checked mail are counted before
+RETENTION_DAYS: Final = 90  #: for which it is known what people said; older checked mail does not count
 _MAKE: Final = (
     """
     CREATE TABLE IF NOT EXISTS told (
@@ -161,7 +162,7 @@ class SilenceNotes:
     # Silent messages without a lesson
 
     def load(self) -> StoredSilence | None:
-        """Return what is stored; None if nothing was settled yet."""
+        """Return what is stored; None if nothing was concluded yet."""
         rows = self._db.rows("SELECT labels, silent, estimate FROM silence") if self.exists else []
         return StoredSilence(rows[0][0], bytes(rows[0][1]), bytes(rows[0][2])) if rows else None
 
@@ -178,7 +179,7 @@ class SilenceNotes:
         """Note that a file of checked mail is counted, and delete what is too old to be asked for."""
         self._db.rows("INSERT INTO concluded (file, time) VALUES (?, ?)", file, time)
         for table in ("told", "concluded"):
-            self._db.rows(f"DELETE FROM {table} WHERE time < ?", time - RETENTION_S)  # noqa: S608
+            self._db.rows(f"DELETE FROM {table} WHERE time < ?", time - RETENTION_DAYS * DAY_S)  # noqa: S608
 
     def concluded_files(self) -> Sequence[tuple[str, float]]:
         """Return the files that were counted, and when."""
