@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from command import priory
 from priory.cli.app import app
+from priory.journal.checked import is_recorded
 
 
 def test_filter_adds_headers_and_removes_forged_ones(inbox: Path, home: Path):
@@ -47,6 +48,18 @@ def test_filter_passes_mail_unchanged_when_the_store_is_broken(options: tuple[st
     assert b"message passed unchecked" in result.stderr
     assert b"is not a Priory journal" in result.stderr
     assert (tmp_path / "journal.sqlite").read_bytes() == b"this is no journal"
+
+
+def test_filter_marks_mail_silently_in_a_home_that_it_may_only_read(open_folder: Path, inbox: Path, unprivileged):
+    for label in ("ham", "spam"):
+        priory("learn", label, inbox / "taught" / label, home=open_folder)
+    for path in open_folder.iterdir():
+        path.chmod(0o644)
+    with unprivileged():
+        result = CliRunner().invoke(app, ["filter", "--home", str(open_folder)], input=b"Subject: hi\n\nhello\n")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout_bytes.startswith(b"X-Priory-Verdict: ")
+    assert not is_recorded(open_folder)
 
 
 def test_filter_passes_mail_when_the_home_cannot_be_read(open_folder: Path, unprivileged):

@@ -62,14 +62,17 @@ def filter_message(
 
 
 def _record(stack: ExitStack, filter_: "Filter", message: "Prepared", verdict: "Verdict") -> None:
-    """Record the message, conclude what silence says, and close the filter.
+    """Record the message, conclude what silence says, and close the filter; in a home that is not writable, only close.
 
     The message has been passed on, so an error here must not change the exit status.
     """
     try:
+        from priory.journal import may_write  # noqa: PLC0415 - after the message was passed on
+
         with stack:
-            filter_.silence.record(message, verdict)
-            filter_.silence.conclude_due()
+            if may_write(filter_.home):
+                filter_.silence.record(message, verdict)
+                filter_.silence.conclude_due()
     except Exception as error:  # noqa: BLE001
         sys.stderr.write(f"priory: message not recorded: {error}\n")
 
