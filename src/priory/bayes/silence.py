@@ -182,7 +182,7 @@ def _climb(
     start: SilenceEstimate,
     most: int,
 ) -> tuple[float, SilenceEstimate]:
-    """Return the end of at most so many steps from a start, and its log-posterior."""
+    """Return where at most `most` steps from a start end, and the log-posterior there."""
     presumed, rates = start
     for _ in range(most):
         before = rates

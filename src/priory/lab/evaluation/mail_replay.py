@@ -29,10 +29,10 @@ FEW_CHANGES: Final = 0.02  #: changes of label per message below which folders w
 
 @dataclass(slots=True)
 class _MailLog:
-    """Digests and labels of the messages that were replayed."""
+    """Digests and labels of the messages that were replayed, and of some of them where they come from."""
 
     bits: int
-    every: int  #: the traces of one message in so many are stored
+    every: int  #: the distance between two messages whose traces are stored
     digests: list[bytes] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     traces: list[LessonTrace] = field(default_factory=list)
