@@ -19,7 +19,7 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options, SilenceRules
 from priory.filter.silence import FEWEST_MOVED, MOST_AUTOMATIC, Conclusion, SilenceStats
 from priory.journal import AUTOMATIC, Journal, Selection, open_file, open_file_to_read
-from priory.journal.checked import FOLDER, CheckedMessage
+from priory.journal.checked import FOLDER, CheckedMailError, CheckedMessage
 from priory.journal.silence import RETENTION_DAYS, Told
 from priory.journal.transfer import copy, verify
 from priory.lab.examples import lessons
@@ -504,6 +504,17 @@ def test_a_file_that_another_process_has_concluded_meanwhile_is_no_error(filter_
     filter_.silence.conclude_due()
     monkeypatch.setattr("priory.filter.silence.checked_files_due", lambda *_: due)
     assert filter_.silence.conclude_due() == Conclusion()
+
+
+@pytest.mark.usefixtures("waiting")
+def test_a_file_that_cannot_be_read_does_not_delay_the_others(filter_: Filter) -> None:
+    (due,) = (filter_.home / FOLDER).iterdir()
+    unreadable = due.with_suffix(f".{int(due.suffix[1:]) - 1}")
+    unreadable.mkdir()
+    with pytest.raises(CheckedMailError, match=f"cannot read {unreadable}: Is a directory"):
+        filter_.silence.conclude_due()
+    assert list((filter_.home / FOLDER).iterdir()) == [unreadable]
+    assert filter_.stats().silence is not None
 
 
 def test_a_label_that_is_added_later_starts_with_what_people_say_next(filter_: Filter) -> None:

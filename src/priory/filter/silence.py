@@ -36,7 +36,14 @@ from priory.decision import UNSURE
 from priory.features import pack_features, unpack_features
 from priory.filter.scoring import CalibrationCache, calibration, log_odds_towards, plain_scores
 from priory.journal import AUTOMATIC, Change, Lesson
-from priory.journal.checked import CheckedMail, CheckedMessage, checked_files_due, is_recorded, read_checked
+from priory.journal.checked import (
+    CheckedMail,
+    CheckedMailError,
+    CheckedMessage,
+    checked_files_due,
+    is_recorded,
+    read_checked,
+)
 from priory.journal.silence import RETENTION_DAYS, StoredSilence, Told
 from priory.native.table import is_known
 
@@ -185,18 +192,26 @@ class Silence:
     # What silence says
 
     def conclude_due(self, program: str = MAIL) -> Conclusion:
-        """Conclude the files whose messages have lain for the time of the rules; delete those that are too old."""
+        """Conclude the files whose messages have lain for the time of the rules; delete those that are too old.
+
+        A file that cannot be read stays; the error is raised once all others are concluded.
+        """
         for path in checked_files_due(self._home, program, RETENTION_DAYS - 1, self._journal.now):
             path.unlink(missing_ok=True)  # what people said about these messages may be deleted: they would look silent
-        total = Conclusion()
+        total, failure = Conclusion(), None
         for path in checked_files_due(self._home, program, self._rules.days, self._journal.now):
             try:
                 messages = list(read_checked(path))
             except FileNotFoundError:  # another process has concluded it
                 continue
+            except OSError as error:
+                failure = CheckedMailError(f"cannot read {path}: {error.strerror}")
+                continue
             silent, told, learned = self.conclude(messages, f"{self._journal.node}:{path.absolute()}")
             path.unlink(missing_ok=True)  # a process that is killed here finds the name of the file in the journal
             total = Conclusion(total.silent + silent, total.told + told, Counter(total.learned) + Counter(learned))
+        if failure is not None:
+            raise failure
         return total
 
     def conclude(self, messages: Iterable[CheckedMessage], file: str = "") -> Conclusion:
