@@ -19,7 +19,7 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options, SilenceRules
 from priory.filter.silence import FEWEST_MOVED, MOST_AUTOMATIC, Conclusion, SilenceStats
 from priory.journal import AUTOMATIC, Journal, Selection, open_file, open_file_to_read
-from priory.journal.checked import FOLDER, CheckedMailError, CheckedMessage
+from priory.journal.checked import DAY_S, FOLDER, CheckedMailError, CheckedMessage
 from priory.journal.silence import RETENTION_DAYS, Told
 from priory.journal.transfer import copy, verify
 from priory.lab.examples import lessons
@@ -609,6 +609,17 @@ def test_all_filters_of_a_journal_say_the_same_to_the_last_digit(
         assert verdicts(rebuilding) == now
         rebuilding.silence.conclude([])
         assert estimate(rebuilding) == estimate(rebuilding)
+
+
+def test_what_people_said_long_ago_is_deleted_also_where_no_mail_is_recorded(tmp_path: Path, opened: Open) -> None:
+    with opened(tmp_path, OPTIONS) as filter_:
+        filter_.silence.start()
+        teach(filter_)
+        with filter_.journal.writing():
+            filter_.journal.silence.tell([Told(bytes(32), None, "", filter_.journal.now() - 91 * DAY_S)])
+        assert len(filter_.journal.silence.every_told()) == len(TAUGHT) + 1
+        filter_._counts.settle()  # as many lessons do
+        assert len(filter_.journal.silence.every_told()) == len(TAUGHT)
 
 
 def _followed(filter_: Filter, expected: list[str]) -> bool:

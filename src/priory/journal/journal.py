@@ -300,6 +300,7 @@ class Journal:
         self._db.rows("DELETE FROM forgotten")
         self._db.tidy(gone, settled)
         self._db.rows("UPDATE journal SET settled = ?, snapshot = ?", self.last_change, snapshot)
+        self.silence.delete_old(self.now())
         self._head = None
 
     def erase(self, user: str) -> None:

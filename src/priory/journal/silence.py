@@ -176,10 +176,14 @@ class SilenceNotes:
         return self.exists and bool(self._db.rows("SELECT 1 FROM concluded WHERE file = ?", file))
 
     def conclude(self, file: str, time: float) -> None:
-        """Note that a file of checked mail is counted, and delete what is too old to be asked for."""
+        """Note that a file of checked mail is counted."""
         self._db.rows("INSERT INTO concluded (file, time) VALUES (?, ?)", file, time)
-        for table in ("told", "concluded"):
-            self._db.rows(f"DELETE FROM {table} WHERE time < ?", time - RETENTION_DAYS * DAY_S)  # noqa: S608
+        self.delete_old(time)
+
+    def delete_old(self, now: float) -> None:
+        """Delete what people said, and the names of files, from a time that no file of checked mail is from."""
+        for table in ("told", "concluded") if self.exists else ():
+            self._db.rows(f"DELETE FROM {table} WHERE time < ?", now - RETENTION_DAYS * DAY_S)  # noqa: S608
 
     def concluded_files(self) -> Sequence[tuple[str, float]]:
         """Return the files that were counted, and when."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from priory.journal.notes import TOMBSTONE_RETENTION_S
 from priory.journal.postgres.database import PostgresDatabase
+from priory.journal.silence import SilenceNotes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -51,6 +52,7 @@ class SharedSnapshots:
         self._db.rows("DELETE FROM forgotten WHERE change <= ?", change)
         self._db.rows("DELETE FROM stamps WHERE change < ?", change)
         self._db.rows("DELETE FROM tombstones WHERE time < ?", self._db.now() - TOMBSTONE_RETENTION_S)
+        SilenceNotes(self._db).delete_old(self._db.now())
         return True
 
     def load(self, change: int, labels: Sequence[str], parts: "Sequence[memoryview[int]]") -> bool:
