@@ -75,8 +75,8 @@ def closed_ask_view(visit: Visit, *, is_on: bool) -> Html:
 def _introduction(n: int, total: int) -> str:
     if n == 1:
         return "What is this message? Its label would teach the filter much."
-    these = "Their" if n == total else f"Of the {total:,} in the spool, their"
-    return f"What are these {n} messages? {these} labels would teach the filter most."
+    of = "" if n == total else f" of all {total:,} in the spool"
+    return f"What are these {n} messages? Their labels would teach the filter most{of}."
 
 
 def _nothing_to_ask() -> Html:
