@@ -38,7 +38,6 @@ from priory.filter.scoring import CalibrationCache, calibration, log_odds_toward
 from priory.journal import AUTOMATIC, Change, Lesson
 from priory.journal.checked import (
     CheckedMail,
-    CheckedMailError,
     CheckedMessage,
     checked_files_due,
     is_recorded,
@@ -71,6 +70,7 @@ class Conclusion(NamedTuple):
     silent: int = 0  #: messages about which nobody said anything
     told: int = 0  #: messages that people taught
     learned: Mapping[str, int] = {}  #: of the silent messages, by label
+    errors: tuple[str, ...] = ()  #: about files that could not be read
 
     @property
     def figures(self) -> dict[str, int]:
@@ -194,24 +194,24 @@ class Silence:
     def conclude_due(self, program: str = MAIL) -> Conclusion:
         """Conclude the files whose messages have lain for the time of the rules; delete those that are too old.
 
-        A file that cannot be read stays; the error is raised once all others are concluded.
+        A file that cannot be read stays.
         """
         for path in checked_files_due(self._home, program, RETENTION_DAYS - 1, self._journal.now):
             path.unlink(missing_ok=True)  # what people said about these messages may be deleted: they would look silent
-        total, failure = Conclusion(), None
+        total = Conclusion()
         for path in checked_files_due(self._home, program, self._rules.days, self._journal.now):
             try:
                 messages = list(read_checked(path))
             except FileNotFoundError:  # another process has concluded it
                 continue
             except OSError as error:
-                failure = CheckedMailError(f"cannot read {path}: {error.strerror}")
+                total = total._replace(errors=(*total.errors, f"cannot read {path}: {error.strerror}"))
                 continue
-            silent, told, learned = self.conclude(messages, f"{self._journal.node}:{path.absolute()}")
+            silent, told, learned, _ = self.conclude(messages, f"{self._journal.node}:{path.absolute()}")
             path.unlink(missing_ok=True)  # a process that is killed here finds the name of the file in the journal
-            total = Conclusion(total.silent + silent, total.told + told, Counter(total.learned) + Counter(learned))
-        if failure is not None:
-            raise failure
+            total = Conclusion(
+                total.silent + silent, total.told + told, Counter(total.learned) + Counter(learned), total.errors
+            )
         return total
 
     def conclude(self, messages: Iterable[CheckedMessage], file: str = "") -> Conclusion:

@@ -91,7 +91,10 @@ class FolderPasses:
                 self._store.write(sightings.lessons_from_existing(state))
             self._learn_due(filter_)
             if self._is_conclusion_due():  # not before all that people have moved meanwhile is learned
-                log("concluded", **filter_.silence.conclude_due(PROGRAM).figures)
+                conclusion = filter_.silence.conclude_due(PROGRAM)
+                for error in conclusion.errors:
+                    log("error", what=repr(error))
+                log("concluded", **conclusion.figures)
         self._move_due()
         self._last_statuses = statuses
 

@@ -187,6 +187,8 @@ class LessonThread:
         filter_ = self._thread.filter
         with write_lock(self._home), suppress(JournalAwayError):
             conclusion = filter_.silence.conclude_due()
+            for error in conclusion.errors:
+                log("error", what=repr(error))
             if any(conclusion.figures.values()):  # otherwise another worker was first
                 log("concluded", **conclusion.figures)
             for label, n in conclusion.learned.items():
