@@ -178,7 +178,7 @@ def test_the_configuration_means_the_same(home: Path) -> None:
 
 
 def test_what_to_do_about_a_section_that_was_replaced_is_said(home: Path) -> None:
-    with pytest.raises(ConfigError, match=r"unknown key 'autolearn'; the filter learns from mail .* remove it"):
+    with pytest.raises(ConfigError, match=r"unknown key 'autolearn'; remove this section; \[silence\] has replaced it"):
         load(home / "as-it-was.toml")
 
 
