@@ -72,7 +72,8 @@ def _record(stack: ExitStack, filter_: "Filter", message: "Prepared", verdict: "
         with stack:
             if may_write(filter_.home):
                 filter_.silence.record(message, verdict)
-                filter_.silence.conclude_due()
+                for error in filter_.silence.conclude_due().errors:
+                    sys.stderr.write(f"priory: {error}\n")
     except Exception as error:  # noqa: BLE001
         sys.stderr.write(f"priory: message not recorded: {error}\n")
 

@@ -14,6 +14,7 @@ message, before or later, takes the automatic lesson back. docs/decisions/silenc
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -197,7 +198,8 @@ class Silence:
         A file that cannot be read stays.
         """
         for path in checked_files_due(self._home, program, RETENTION_DAYS - 1, self._journal.now):
-            path.unlink(missing_ok=True)  # what people said about these messages may be deleted: they would look silent
+            with suppress(OSError):  # what people said about these messages may be deleted: they would look silent
+                path.unlink()
         total = Conclusion()
         for path in checked_files_due(self._home, program, self._rules.days, self._journal.now):
             try:
