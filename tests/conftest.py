@@ -1,5 +1,6 @@
 """Fixtures that several folders share: the real corpora, databases, journals in them, child processes, accounts."""
 
+import codecs
 import os
 import signal
 import sys
@@ -185,6 +186,7 @@ def unprivileged() -> Callable[[], object]:
         if os.geteuid() != 0:
             yield
             return
+        codecs.lookup("unicode_escape")  # Python itself may be in a folder that this user cannot read
         os.seteuid(65534)
         try:
             yield
