@@ -158,15 +158,22 @@ def test_acknowledged_lessons_survive_a_kill(
     notes.touch()
     rng = Random(way)
     for kill in range(KILLS[kind]):
+        n_lines = len(whole_lines(notes))
         pid = start(lambda kill=kill: learn_on(lambda: opened(home), notes, mail, way, kill))
-        n_lines = len(notes.read_text().splitlines())
         if kill % 2:  # every other child has acknowledged something, on the slowest machine
-            wait_until(lambda n_lines=n_lines: len(notes.read_text().splitlines()) > n_lines)
+            wait_until(lambda n_lines=n_lines: len(whole_lines(notes)) > n_lines)
         time.sleep(rng.uniform(0.0, 0.12))  # not for an event: the kill is to come at a random moment
         os.kill(pid, signal.SIGKILL)
         assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-        check_acknowledged(home, notes, opened, counts_of)
-    assert len(notes.read_text().splitlines()) >= KILLS[kind] // 2
+        lines = whole_lines(notes)
+        notes.write_text("".join(lines))  # the next child begins a line of its own
+        check_acknowledged(home, lines, opened, counts_of)
+    assert len(whole_lines(notes)) >= KILLS[kind] // 2
+
+
+def whole_lines(notes: Path) -> list[str]:
+    """The lines with their ends. A kill can cut a write at the end of a page, within the last line."""
+    return [line for line in notes.read_text().splitlines(keepends=True) if line.endswith("\n")]
 
 
 def learn_on(opened: Callable[[], Filter], notes: Path, mail: list[Drawn], way: str, seed: int) -> None:
@@ -194,8 +201,8 @@ def learn_on(opened: Callable[[], Filter], notes: Path, mail: list[Drawn], way: 
                 write_down(f"knows {filter_.learn(message.raw, message.label).digest}")
 
 
-def check_acknowledged(home: Path, notes: Path, opened: Open, counts_of: CountsOf) -> None:
-    last = {line.rpartition(" ")[2]: line.rpartition(" ")[0] for line in notes.read_text().splitlines()}
+def check_acknowledged(home: Path, lines: list[str], opened: Open, counts_of: CountsOf) -> None:
+    last = {digest: what for what, _, digest in (line.strip().rpartition(" ") for line in lines)}
     with opened(home) as filter_:
         for digest, what in last.items():
             label = filter_.journal.label_of(bytes.fromhex(digest))
