@@ -1,9 +1,9 @@
 """Parses mail: any bytes in, a `Message` with texts, links, attachments and defects out.
 
 `parse` never raises, and its limits bound the time it takes. Anything malformed, falsely declared or too large becomes
-an entry in `defects`, which is evidence like everything else. Three functions build on it: `identity` recognises the
-same message in several mailboxes, `receipt_time` tells when it arrived, and `attached_messages` returns the messages
-inside a message.
+an entry in `defects`, which is evidence like everything else. Four functions build on it: `has_usual_headers` tells
+mail from copied text, `identity` recognises the same message in several mailboxes, `receipt_time` tells when it
+arrived, and `attached_messages` returns the messages inside a message.
 """
 
 import hashlib
@@ -34,12 +34,25 @@ __all__ = [
     "Text",
     "attached_messages",
     "envelope_end",
+    "has_usual_headers",
     "identity",
     "parse",
     "receipt_time",
 ]
 
+_USUAL_HEADERS: Final = frozenset(
+    ("from", "to", "cc", "subject", "date", "message-id", "received", "return-path", "mime-version", "content-type")
+)
 _SENDERS_HEADERS: Final = ("message-id", "date", "from", "subject")
+
+
+def has_usual_headers(message: Message) -> bool:
+    """Tell whether a message has any of the headers that nearly all mail has; a text that was copied has none.
+
+    >>> has_usual_headers(parse(b"Subject: lunch?\\n\\nAt noon?")), has_usual_headers(parse(b"Ann wrote: lunch?\\n"))
+    (True, False)
+    """
+    return any(header.name.lower() in _USUAL_HEADERS for header in message.headers)
 
 
 def identity(message: Message) -> bytes:

@@ -19,6 +19,7 @@ from priory.filter.filter import Filter
 from priory.html.builder import Html
 from priory.journal import JournalError
 from priory.lab.models import MODELS
+from priory.message import has_usual_headers, parse
 from priory.processes.log import log
 from priory.server.evaluation.run import EvaluationRun
 from priory.server.evaluation.runs import BusyError, EvaluationRuns
@@ -114,7 +115,15 @@ def _lessons_by_label(filter_: Filter) -> dict[str, int]:
 def _explain(raw: bytes, user: str, before: Mapping[str, float], visit: Visit, filter_: Filter) -> Html:
     explanation = filter_.explain(raw, user)
     taught = filter_.journal.label_of(bytes.fromhex(explanation.verdict.digest), user)
-    return explained_message(explanation, taught, user, before, _lessons_by_label(filter_), visit)
+    return explained_message(
+        explanation,
+        taught,
+        user,
+        before,
+        _lessons_by_label(filter_),
+        visit,
+        has_headers=has_usual_headers(parse(raw)),
+    )
 
 
 def _nth_message(upload: Upload, index: int) -> bytes | None:

@@ -1,9 +1,9 @@
 // The view Check: sends the dropped bytes, shows the verdict on them, and teaches exactly these bytes.
 import { made, parsed, problem, say, send, tell } from "/assets/shell.js";
+import { VerdictList } from "/assets/verdict_list.js";
 
 const MAIL = { "Content-Type": "message/rfc822" };
 const MOVE_MS = 700;
-const ROWS = 200;
 
 const form = document.getElementById("check");
 const text = document.getElementById("text");
@@ -14,6 +14,8 @@ const result = document.getElementById("result");
 
 let mail = null; // the message in the result: a Blob, sent unchanged to teach and to undo
 let undo = null; // undoes the last lesson; returns the probabilities before, and a text
+let list = null; // the verdicts on several messages
+let opened = null; // the index in the list of the message in the result
 let latest = 0; // number of the latest request; answers to earlier ones are ignored
 
 const whose = () => user.value.trim();
@@ -47,7 +49,9 @@ async function show(isLatest, shown, before = [], back = null) {
   if (undo === forget) result.querySelector("[data-forget]").hidden = true; // one button for one act
   move(result.querySelector('[data-marker="before"]'), result.querySelector('[data-marker="now"]'));
   result.focus({ preventScroll: true });
-  return result.querySelector("article").dataset;
+  const said = result.querySelector("article").dataset;
+  if (opened !== null) list.update(opened, { ...said, probability: JSON.parse(said.probabilities)[said.about] });
+  return said;
 }
 
 /** Show another message; if it cannot be shown, show the reason instead. */
@@ -89,7 +93,8 @@ function checkOne(blob) {
     const said = await showOther(isLatest, blob);
     if (!said) return;
     result.scrollIntoView({ block: "nearest" });
-    tell(`${said.label}: ${said.about} with probability ${said.probability}`);
+    const bare = "bare" in said ? "This text has no headers. " : "";
+    tell(`${bare}${said.label}: ${said.about} with probability ${said.probability}`);
   });
 }
 
@@ -138,6 +143,7 @@ function takeBack(act) {
 async function moved(isLatest, taught, before, what, back = null) {
   const said = await show(isLatest, taught, Object.values(before), back);
   if (!said) return;
+  list?.age();
   const was = result.querySelector(".was").textContent;
   say(`${what}: ${said.about} with probability ${said.probability}, before ${was}`);
 }
@@ -150,87 +156,41 @@ function checkSeveral(chosen) {
     return data;
   };
   busily(async (isLatest) => {
+    closeList();
     several.hidden = false;
     several.replaceChildren(made("p", "Checking…", "quiet"));
-    result.replaceChildren(made("p", "Open a message above to see its verdict and the evidence.", "empty"));
+    showNothing("Open a message above to see its verdict and the evidence.");
     const answer = await send("POST", `/v1/check?${asUser()}`, body()).catch((error) => {
-      several.hidden = true;
+      closeList();
       if (isLatest()) showProblem(error);
       throw error;
     });
     const said = await answer.json();
-    if (isLatest()) list(said, body);
+    if (isLatest()) showList(said, chosen, body);
   });
 }
 
 /** List the verdicts on several messages; each can be opened. */
-function list({ messages, passed_over: passedOver, stopped }, body) {
-  const open = (index, row) =>
+function showList(answer, chosen, body) {
+  const open = (index) =>
     busily(async (isLatest) => {
       const answer = await send("POST", `/check/message?index=${index}`, body());
       const other = await answer.blob();
       if (!isLatest()) return;
-      several.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
-      row?.setAttribute("aria-current", "true");
+      list.mark(index);
+      opened = index;
       if (await showOther(isLatest, other)) result.scrollIntoView({ block: "nearest" });
     });
-  const counts = new Map();
-  for (const { label } of messages) counts.set(label, (counts.get(label) ?? 0) + 1);
-  const n = messages.length.toLocaleString("en");
-  const summary = `${n} message${messages.length === 1 ? "" : "s"}: ${[...counts].map(([label, k]) => `${k} ${label}`).join(", ") || "none"}.`;
-  several.replaceChildren(made("p", summary));
-  for (const { source, reason } of passedOver) several.append(made("p", `${source}: ${reason}`, "notice"));
-  if (stopped) several.append(made("p", stopped, "notice"));
-  say(summary);
-  if (messages.length === 1) open(0);
-  else if (messages.length) several.append(table(messages, open));
-  if (messages.length !== 1) several.focus();
+  list = new VerdictList(several, answer, open, () => checkSeveral(chosen));
+  say(list.summary);
+  if (list.length === 1) open(0);
+  else several.focus();
 }
 
-function table(messages, open) {
-  const box = document.createElement("div");
-  box.className = "scroll";
-  box.tabIndex = 0;
-  box.role = "region";
-  box.ariaLabel = "Messages";
-  const rows = document.createElement("tbody");
-  const head = document.createElement("thead");
-  head.append(line("th", ["Verdict", "Probability", "Subject", "Sender", "File"]));
-  const more = made("button", "", "button small");
-  const add = () => {
-    const start = rows.childElementCount;
-    rows.append(...messages.slice(start, start + ROWS).map((message, i) => rowOf(message, start + i, open)));
-    more.textContent = `Show more (${(messages.length - rows.childElementCount).toLocaleString("en")})`;
-    more.hidden = rows.childElementCount === messages.length;
-  };
-  more.addEventListener("click", add);
-  add();
-  const whole = document.createElement("table");
-  whole.append(head, rows);
-  box.append(whole, more);
-  return box;
-}
-
-function rowOf(message, index, open) {
-  const kind = message.label === "unsure" ? "" : message.label === message.about ? "for" : "against";
-  const chip = made("span", message.label, `said ${kind}`);
-  const button = made("button", message.subject || "(no subject)", "link");
-  button.type = "button";
-  button.ariaLabel = `${button.textContent}, ${message.source}`;
-  const probability = `${message.about} ${message.probability.toFixed(4)}`;
-  const row = line("td", [chip, probability, button, message.sender, message.source]);
-  button.addEventListener("click", () => open(index, row));
-  return row;
-}
-
-function line(tag, cells) {
-  const row = document.createElement("tr");
-  for (const content of cells) {
-    const cell = document.createElement(tag);
-    cell.append(content);
-    row.append(cell);
-  }
-  return row;
+/** Close the list of several messages. */
+function closeList() {
+  [list, opened] = [null, null];
+  several.hidden = true;
 }
 
 /** Check the dropped or chosen files: one message, or several. */
@@ -239,7 +199,7 @@ async function take(chosen) {
   user.blur(); // so that a name that is still being typed counts
   const isOne = chosen.length === 1 && (await chosen[0].slice(0, 5).text()) !== "From ";
   if (isOne) {
-    several.hidden = true;
+    closeList();
     checkOne(chosen[0]);
   } else {
     checkSeveral(chosen);
@@ -249,7 +209,7 @@ async function take(chosen) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (text.value.trim()) {
-    take([new File([text.value], "pasted mail")]);
+    take([new File([text.value.trimStart()], "pasted mail")]);
   } else if (files.files.length) {
     take([...files.files]);
   } else {
@@ -271,7 +231,7 @@ user.addEventListener("change", () => {
   history.replaceState(null, "", whose() ? `?${asUser()}` : location.pathname);
   busily(async () => {
     const said = `Press Check to see the verdict on a message${whose() && ` for ${whose()}`}.`;
-    several.hidden = true;
+    closeList();
     showNothing(said);
     tell(said);
   });

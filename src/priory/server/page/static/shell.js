@@ -63,12 +63,23 @@ export function tell(text) {
   document.getElementById("spoken").textContent = text;
 }
 
-/** Show a text for some seconds, and announce it to screen readers. */
+/** Show a text for some seconds, and announce it to screen readers; a text that the page shows is only announced. */
 export function say(text, kind = "") {
   tell(text);
+  const toasts = document.getElementById("toasts");
+  toasts.replaceChildren();
+  if (isShown(text)) return;
   const toast = made("p", text, `toast ${kind}`);
-  document.getElementById("toasts").replaceChildren(toast);
+  toasts.append(toast);
   setTimeout(() => toast.remove(), SHOWN_MS);
+}
+
+/** Tell whether a paragraph that the person can see now has exactly this text. */
+function isShown(text) {
+  return [...document.querySelectorAll("main p")].some((paragraph) => {
+    const { top, bottom, height } = paragraph.getBoundingClientRect();
+    return height && top >= 0 && bottom <= innerHeight && paragraph.textContent === text;
+  });
 }
 
 /** Report an error; rethrow it if it is a bug and not a Problem. */

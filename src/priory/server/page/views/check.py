@@ -4,7 +4,7 @@ The script only sends the dropped bytes and inserts the answer into the page. To
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from priory.filter.explanation_page import headline, reasons
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from priory.filter.explanation import Explanation
 
 _UNDO: Final = "u"
+_BARE: Final = (
+    "This text has no headers; a verdict on the words alone is less sure. In most mail programs, the source of a "
+    "message has them: View source, Show original or Show raw message. Copy all of it."
+)
 _ASSETS: Final = ("explanation.css", "check.css", "check.js")
 
 
@@ -46,6 +50,8 @@ def explained_message(  # noqa: PLR0913, PLR0917 - the values that are shown
     before: Mapping[str, float],
     lessons: Mapping[str, int],
     visit: Visit,
+    *,
+    has_headers: bool,
 ) -> Html:
     """Return the result for one message: verdict, buttons, evidence; and the number of lessons by now.
 
@@ -55,6 +61,7 @@ def explained_message(  # noqa: PLR0913, PLR0917 - the values that are shown
     probability_before = before.get(verdict.about)
     article = element(
         "article",
+        "" if has_headers else element("p", _BARE, class_="notice", id="bare"),
         headline(verdict, probability_before, "h2"),
         _change(verdict, probability_before),
         _teach_buttons(list(verdict.claims), taught, user, visit),
@@ -62,6 +69,7 @@ def explained_message(  # noqa: PLR0913, PLR0917 - the values that are shown
         data_label=verdict.label,
         data_about=verdict.about,
         data_probability=digits(verdict.probability),
+        data_bare=not has_headers,
         data_probabilities=json.dumps(verdict.probabilities),
     )
     return together(_lesson_counts(lessons), article)
@@ -71,7 +79,7 @@ def _lesson_counts(lessons: Mapping[str, int]) -> Html:
     """Return the number of lessons; if there are too few for a verdict, also what to do."""
     counts = ", ".join(f"{n:,} {label}" for label, n in lessons.items())
     if sum(n > 0 for n in lessons.values()) >= 2:
-        return element("p", f"The filter has learned {counts}.", class_="quiet", id="learned")
+        return element("p", f"The filter has learned {counts}.", *_meaning(lessons), class_="quiet", id="learned")
     missing = next(label for label, n in lessons.items() if not n)
     return element(
         "p",
@@ -82,6 +90,11 @@ def _lesson_counts(lessons: Mapping[str, int]) -> Html:
         class_="notice",
         id="learned",
     )
+
+
+def _meaning(labels: Collection[str]) -> list[str]:
+    """Explain the words ham and spam, if they are the labels."""
+    return [" Ham is mail you want, spam is mail you do not want."] if {"ham", "spam"} <= set(labels) else []
 
 
 def _form(user: str, most_name_length: int) -> Html:
