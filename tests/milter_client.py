@@ -12,7 +12,7 @@ OFFER = packet("O", b"".join(n.to_bytes(4) for n in (6, 0x1FF, 0x1FFFFF)))
 class MailServer:
     """A mail server that talks to a milter."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    def __init__(self, address: str | tuple[str, int]) -> None:
         self._socket = connected(address)
         self.ask(OFFER)
 

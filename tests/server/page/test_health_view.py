@@ -1,16 +1,19 @@
 """The Health view in a real browser: what it shows, how it keeps up, and what it says where there is nothing."""
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from milter_client import MailServer, inserted
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
 from priory.html.numbers import size
 from priory.journal import StoreAddress
 from priory.server.metrics.history import History
+from priory.server.page.views.mail_servers import _GUIDES
 from real_browser import Visit, Watched
 from real_daemon import HTTP, Daemon, request, serving
 from real_postgres import PASSWORD
@@ -103,6 +106,7 @@ def test_who_does_not_want_it_is_not_kept_up_to_date(taught: Daemon, visit: Visi
 
 def test_a_daemon_that_is_gone_is_not_said_to_check_mail(tmp_path: Path, visit: Visit):
     with serving(tmp_path, HTTP) as daemon:
+        checked(daemon, 1)
         here = visit(daemon, "/health")
         # A request may reach a daemon that is just ending: then the connection is reset instead of refused.
         here.expected += ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET"]
@@ -113,7 +117,7 @@ def test_a_daemon_that_is_gone_is_not_said_to_check_mail(tmp_path: Path, visit: 
     here.require_accessible()
     with serving(tmp_path, HTTP.replace(":0", f":{port}")):
         refreshed(here)
-        expect(here.page.get_by_text("Mail is being checked.")).to_be_visible()
+        expect(here.page.get_by_text("The filter is ready to check mail.")).to_be_visible()
         expect(here.page.get_by_role("alert")).to_be_hidden()
 
 
@@ -127,6 +131,50 @@ def test_the_span_is_chosen_by_keyboard_and_stands_in_the_address(taught: Daemon
     expect(here.page.get_by_role("link", name="Month")).to_have_attribute("aria-current", "page")
     here.go("/health?span=%3Cb%3Enever")
     expect(here.page.get_by_role("heading", name="The last day")).to_be_visible()
+
+
+@pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}])
+def test_a_daemon_without_a_mail_server_says_so_and_how_to_connect_one(
+    empty: Daemon, visit: Visit, look: dict[str, object]
+):
+    here = visit(empty, "/health", **look)
+    state = here.page.locator("#state")
+    expect(state).to_contain_text("No mail server is connected. Neither [milter] nor [spamd] of priory.toml")
+    expect(state).to_contain_text("Postfix (docs/postfix.md)")
+    expect(here.page.get_by_text("The filter is ready to check mail.")).to_be_visible()
+    here.require_accessible()
+    checked(empty, 3)
+    refreshed(here)
+    expect(here.page.get_by_text("Mail is being checked.")).to_be_visible()
+    expect(state).not_to_contain_text("No mail server")
+    expect(state).to_contain_text("spamd 3")
+
+
+def test_a_configured_address_at_which_nobody_asks_is_named(tmp_path: Path, visit: Visit):
+    address = str(tmp_path / "milter")
+    with serving(tmp_path, f'[milter]\nlisten = "{address}"\n{HTTP}') as daemon:
+        here = visit(daemon, "/health")
+        state = here.page.locator("#state")
+        expect(state).to_contain_text(f"No mail server is connected. None has asked at {address} ([milter]) since")
+        expect(state).not_to_contain_text("Neither")
+        here.require_accessible()
+        checked(daemon, 1)  # at the home's socket
+        refreshed(here)
+        expect(state).to_contain_text("Mail is being checked.")
+        expect(state.locator(".notice")).to_have_count(0)
+        expect(state).to_contain_text(
+            f"No mail server has asked at {address} ([milter]) since the start of the daemon."
+        )
+        with closing(MailServer(address)) as server:
+            assert inserted(server.deliver(MAIL[0].raw))
+        refreshed(here)
+        expect(state).to_contain_text("spamd 1, milter 1")
+        expect(state).not_to_contain_text("No mail server")
+
+
+@pytest.mark.parametrize("guide", _GUIDES.values())
+def test_the_guides_that_the_view_names_are_there(guide: str):
+    assert (Path(__file__).parents[3] / "docs" / f"{guide}.md").is_file()
 
 
 def test_an_empty_store_says_what_to_do(empty: Daemon, visit: Visit):

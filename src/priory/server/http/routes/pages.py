@@ -32,6 +32,7 @@ from priory.server.http.routes.evaluations import ComparisonBody
 from priory.server.http.state import Daemon
 from priory.server.http.uploads import MOST_MESSAGES, Upload, Uploads
 from priory.server.metrics.history import DAY_S, HOUR_S, NAME, HistoryError, HistoryRecorder, default_step
+from priory.server.metrics.names import PROTOCOLS
 from priory.server.page.layout import Visit, badge_colours, label_colours
 from priory.server.page.views.activity import SPANS, Activity
 from priory.server.page.views.ask import ask_view, closed_ask_view
@@ -46,6 +47,7 @@ from priory.server.page.views.health import (
 )
 from priory.server.page.views.journal import LessonList, LessonQuery, journal_view
 from priory.server.page.views.lab import EXTRAS, lab_view
+from priory.server.page.views.mail_servers import MailServers
 from priory.server.page.views.suspects import suspects_view
 
 _MOST_QUESTIONS: Final = 10  # on one page
@@ -200,7 +202,13 @@ def _add_health(router: APIRouter, daemon: Daemon, filters: Filters) -> None:
     colours = label_colours(daemon.options.labels, daemon.options.unwanted)
 
     def state() -> Html:
-        return state_part(daemon.trouble(), daemon.workers_ready, daemon.serving.workers, daemon.started)
+        serving, board = daemon.serving, daemon.board
+        n_checked = {
+            protocol: sum(board.total(key) for key in board.keys("checked") if key[1] == protocol)
+            for protocol in PROTOCOLS
+        }
+        servers = MailServers({"milter": serving.milter, "spamd": serving.spamd}, n_checked)
+        return state_part(daemon.trouble(), daemon.workers_ready, serving.workers, daemon.started, servers)
 
     def learned(filter_: Filter) -> Html:
         return learned_part(filters.analyses.track_record(filter_), _storage(filter_, filters.analyses, daemon.home))

@@ -13,6 +13,7 @@ from priory.html.numbers import number, percent, size, time_element
 from priory.server.page.layout import Visit, document
 from priory.server.page.plots import Plot
 from priory.server.page.views.activity import SPANS, Activity, messages_plot, protocols_table, times_plot
+from priory.server.page.views.mail_servers import MailServers, connection_notices
 
 if TYPE_CHECKING:
     from priory.lab.track_record import TrackRecord
@@ -43,18 +44,22 @@ def health_view(visit: Visit, span: str, state: Html, activity: Html, learned: H
     return document(visit, "/health", "Health", *parts, assets=("plot.css", "health.css", "health.js"))
 
 
-def state_part(trouble: str, workers_ready: int, workers: int, started: float) -> Html:
-    """Return whether mail is being checked."""
-    words = f"Mail is not checked as it should be: {trouble.rstrip('.')}." if trouble else "Mail is being checked."
+def state_part(trouble: str, workers_ready: int, workers: int, started: float, servers: MailServers) -> Html:
+    """Return whether mail is being checked, and if not, what is missing."""
+    words = "The filter is ready to check mail." if servers.are_silent else "Mail is being checked."
+    if trouble:
+        words = f"Mail is not checked as it should be: {trouble.rstrip('.')}."
     zone = f"{datetime.now().astimezone():%Z}"
     figures = {
         "workers ready": f"{workers_ready} of {workers}",
         "running since": together(time_element(started), f" {zone}"),
+        "checked since then": servers.in_words,
         "version": __version__,
     }
     pairs = (element("div", element("dt", name), element("dd", value)) for name, value in figures.items())
     sentence = element("p", element("strong", words), class_="state bad" if trouble else "state good")
-    return _live("state", element("div", sentence, element("dl", *pairs, class_="figures"), class_="panel"))
+    notices = connection_notices(servers)
+    return _live("state", element("div", sentence, element("dl", *pairs, class_="figures"), *notices, class_="panel"))
 
 
 def activity_part(activity: Activity, colours: Mapping[str, str]) -> Html:
@@ -163,11 +168,7 @@ def _no_messages(span: str) -> Html:
         element("p", element("strong", f"No message was checked in the last {span}.")),
         element(
             "p",
-            "Connect your mail server to the daemon (",
-            element("code", "[milter]"),
-            " or ",
-            element("code", "[spamd]"),
-            " of its configuration), or check a message ",
+            "If no mail server is connected, this view says so above. You can check a message ",
             element("a", "here", href="/"),
             ".",
         ),
