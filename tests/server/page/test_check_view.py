@@ -131,7 +131,7 @@ def test_who_may_only_check_is_told_so(taught: Daemon, visit: Visit):
 
 def test_an_empty_store_is_taught_from_here(empty: Daemon, visit: Visit):
     here = visit(empty)
-    expect(here.page.locator(".notice")).to_contain_text("priory learn ham FOLDER")
+    expect(here.page.locator("#learned")).to_contain_text("The filter cannot judge yet")
     here.require_accessible()
     drop(here.page, MAIL[0].raw)
     expect(here.page.locator(".reason")).to_have_text("no ham and no spam has been learned yet")

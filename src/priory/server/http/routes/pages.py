@@ -81,7 +81,7 @@ def _add_check(router: APIRouter, daemon: Daemon, filters: Filters) -> None:
     @router.get("/")
     async def check(visit: _Reader, user: ForUser = "") -> Response:
         lessons = await filters.check(_lessons_by_label)
-        return HTMLResponse(check_view(visit, lessons, user, MOST_NAME_LENGTH))
+        return HTMLResponse(check_view(visit, lessons, user, MOST_NAME_LENGTH, daemon.serving.max_bytes))
 
     @router.post("/check/explained")
     async def explained(

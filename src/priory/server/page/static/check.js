@@ -1,4 +1,5 @@
 // The view Check: sends the dropped bytes, shows the verdict on them, and teaches exactly these bytes.
+import { hasFolder } from "/assets/mail_files.js";
 import { made, parsed, problem, say, send, tell } from "/assets/shell.js";
 import { VerdictList } from "/assets/verdict_list.js";
 
@@ -237,9 +238,12 @@ user.addEventListener("change", () => {
   });
 });
 
+// What is dropped on an area of "Teach many at once" is not checked.
+const isTaught = (event) => event.target.closest(".area") !== null;
+
 addEventListener("dragover", (event) => {
   event.preventDefault();
-  form.classList.add("over");
+  form.classList.toggle("over", !isTaught(event));
 });
 addEventListener("dragleave", (event) => {
   if (!event.relatedTarget) form.classList.remove("over");
@@ -247,6 +251,11 @@ addEventListener("dragleave", (event) => {
 addEventListener("drop", (event) => {
   event.preventDefault();
   form.classList.remove("over");
+  if (isTaught(event)) return;
+  if (hasFolder(event.dataTransfer)) {
+    say("A folder can be taught: drop it on an area of Teach many at once. To check mail, drop its files.", "wrong");
+    return;
+  }
   const dropped = [...event.dataTransfer.files];
   if (dropped.length) {
     text.value = "";
@@ -256,6 +265,12 @@ addEventListener("drop", (event) => {
     text.value = event.dataTransfer.getData("text/plain");
     if (text.value) form.requestSubmit();
   }
+});
+
+// Many lessons have changed the verdicts that are shown.
+document.addEventListener("lessons", () => {
+  list?.age();
+  if (mail) busily((isLatest) => show(isLatest, mail));
 });
 
 function press(button) {

@@ -11,6 +11,7 @@ from priory.filter.explanation_page import headline, reasons
 from priory.filter.verdict import Verdict, digits
 from priory.html.builder import Html, element, together
 from priory.server.page.layout import Visit, document
+from priory.server.page.views.teach_many import missing_labels, teach_many
 
 if TYPE_CHECKING:
     from priory.filter.explanation import Explanation
@@ -20,17 +21,21 @@ _BARE: Final = (
     "This text has no headers; a verdict on the words alone is less sure. In most mail programs, the source of a "
     "message has them: View source, Show original or Show raw message. Copy all of it."
 )
-_ASSETS: Final = ("explanation.css", "check.css", "check.js")
+_ASSETS: Final = ("explanation.css", "check.css", "teach.css", "check.js", "teach.js")
 
 
-def check_view(visit: Visit, lessons: Mapping[str, int], user: str, most_name_length: int) -> Html:
-    """Return the page, with the number of lessons of each label and a form for a message."""
+def check_view(visit: Visit, lessons: Mapping[str, int], user: str, most_name_length: int, most_bytes: int) -> Html:
+    """Return the page: the number of lessons of each label, a form for a message, and a part to teach many.
+
+    If lessons of a label are missing, teaching comes first, because nothing can be judged without them.
+    """
+    form, many = _form(user, most_name_length), teach_many(visit, lessons, most_bytes)
     return document(
         visit,
         "/",
         "Check",
         _lesson_counts(lessons),
-        _form(user, most_name_length),
+        *((many, form) if missing_labels(lessons) else (form, many)),
         element("section", id="several", aria_label="Messages in these files", hidden=True, tabindex="-1"),
         element(
             "section",
@@ -76,20 +81,13 @@ def explained_message(  # noqa: PLR0913, PLR0917 - the values that are shown
 
 
 def _lesson_counts(lessons: Mapping[str, int]) -> Html:
-    """Return the number of lessons; if there are too few for a verdict, also what to do."""
+    """Return the number of lessons, whether they suffice for a verdict, and what the labels mean."""
     counts = ", ".join(f"{n:,} {label}" for label, n in lessons.items())
-    if sum(n > 0 for n in lessons.values()) >= 2:
-        return element("p", f"The filter has learned {counts}.", *_meaning(lessons), class_="quiet", id="learned")
-    missing = next(label for label, n in lessons.items() if not n)
-    return element(
-        "p",
-        f"The filter cannot judge yet: it has learned {counts}. Check a message below and teach what it is, or teach "
-        "many at once: ",
-        element("code", f"priory learn {missing} FOLDER"),
-        ".",
-        class_="notice",
-        id="learned",
-    )
+    words, kind = f"The filter has learned {counts}.", "quiet"
+    if missing := missing_labels(lessons):
+        words = f"The filter cannot judge yet: it has learned {counts}. Teach it some {' and '.join(missing)} below."
+        kind = "notice"
+    return element("p", words, *_meaning(lessons), class_=kind, id="learned")
 
 
 def _meaning(labels: Collection[str]) -> list[str]:

@@ -183,9 +183,11 @@ def _too_few_predictions(n: int) -> Html:
         element("p", element("strong", f"{words}; plots appear from {_FEWEST_PREDICTIONS} on.")),
         element(
             "p",
-            "A lesson is predicted if there are already lessons of every label: ",
+            "A lesson is predicted if there are already lessons of every label. Teach them ",
+            element("a", "on this page", href="/"),
+            ", or by ",
             element("code", "priory learn spam FOLDER"),
-            ", ",
+            " and ",
             element("code", "priory learn ham FOLDER"),
             ".",
         ),
