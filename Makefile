@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard src/priory/*.pyx src/priory/*.pxd src/priory/*/*.pyx src/priory/*/*.pxd)
 
 # Debian's packages that tests need; make installs them, or for the second kind only unpacks them.
-PROGRAMS := bogofilter chromium curl dovecot maildrop postfix postgresql procmail spamc systemd-analyze valgrind
+PROGRAMS := bogofilter chromium curl dovecot firefox-esr maildrop postfix postgresql procmail spamc systemd-analyze valgrind
 UNPACKED := exim sendmail
 # What Debian has is asked for once in a while, not for each of them.
 UPDATE := { [ -n "$$(find build/apt-updated -mmin -60 2>/dev/null)" ] || { apt-get -q update && mkdir -p build && touch build/apt-updated; }; }
@@ -41,11 +41,11 @@ $(VENV)/bin/python:
 	  || { echo "make: Python's venv or headers are missing; as root: apt-get install python3-venv python3-dev" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The page of a report is tested in a real browser, the daemon by SpamAssassin's own client and by a real mail server,
+# Pages are tested in real browsers, the daemon by SpamAssassin's own client and by a real mail server,
 # a shared journal on a real PostgreSQL, its unit by systemd itself, the speed by counting instructions; without them
 # those tests are skipped.
 maildrop procmail spamc: APT_OPTIONS := --no-install-recommends  # which would be a mail server, SpamAssassin's daemon
-postgresql: APT_OPTIONS := --no-install-recommends
+firefox-esr postgresql: APT_OPTIONS := --no-install-recommends
 postgresql: IS_THERE = ls /usr/lib/postgresql/*/bin/postgres
 dovecot: PACKAGES := dovecot-imapd dovecot-lmtpd dovecot-sieve
 systemd-analyze: PACKAGES := systemd
