@@ -52,7 +52,11 @@ async function survey(collect, theirs) {
   await busily(async () => {
     outcome.replaceChildren();
     chosen.hidden = true;
-    const files = await collect;
+    const files = await collect.catch(() => null);
+    if (!files) {
+      say("The folder cannot be read. Choose it with the button, or drop the files that are in it.", "wrong");
+      return;
+    }
     const bytes = files.reduce((sum, { file }) => sum + file.size, 0);
     const found = new Plan(Number(part.dataset.mostBytes));
     let shown = 0;
@@ -139,8 +143,8 @@ function showOutcome(failed) {
   if (failed) outcome.append(made("p", `${failed.detail} What is counted here is stored. Continue when this is mended.`, "notice wrong"));
   const row = made("div", "", "row");
   if (!isOver) row.append(button("Continue", teach, "primary"));
-  const n_lessons = outcomes.learned + outcomes.relearned + outcomes.kept;
-  if (n_lessons || failed) row.append(button("Undo", undo), journalLink());
+  const nLessons = outcomes.learned + outcomes.relearned + outcomes.kept;
+  if (nLessons || failed) row.append(button("Undo", undo), journalLink());
   outcome.append(line, row, skippedList(skipped));
   say(words);
   line.tabIndex = -1;
@@ -215,7 +219,7 @@ for (const area of part.querySelectorAll(".area")) {
     input.addEventListener("change", () => {
       const files = chosenFiles(input);
       input.value = ""; // so that the same can be chosen again
-      if (files.length) survey(files, theirs);
+      if (files.length) survey(Promise.resolve(files), theirs);
     });
   }
   area.addEventListener("dragover", () => area.classList.toggle("over", part.dataset.may === "learn"));
