@@ -226,4 +226,4 @@ def _counts(home: Path) -> list[np.ndarray]:
     with Filter.open(home) as filter_:
         filter_.stats()
         counts = filter_.counts
-        return [np.array(each) for each in (counts.table, counts.corrections, counts.totals, counts.held_out)]
+        return [np.array(part) for part in counts.buffers]

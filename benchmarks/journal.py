@@ -39,7 +39,7 @@ def lessons(n: int | None, index: str = "trec07p/full/index") -> Lessons:
 
 
 def _features_only(read: Prepared) -> Prepared:
-    return Prepared(read.digest, read.sender, Features(read.features.buckets, read.features.offsets, ()))
+    return Prepared(read.digest, read.sender, Features(read.features.buckets, read.features.offsets))
 
 
 def copies(taught: Lessons, first: int, end: int) -> Iterator[tuple[Prepared, str, str]]:

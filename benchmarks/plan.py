@@ -12,19 +12,20 @@ import math
 from dataclasses import dataclass
 
 from priory.bayes import Counts
+from priory.bayes.counts import CountsShape
 from priory.features import MOST_BITS, Spec
 from priory.journal.lesson import PERSONAL_BITS
 from provider import DAY, Costs, Site
 from report import Table
 
-#: Of trec07p: distinct features of n lessons, K · n^b, by `table_sizes.py`; the bytes of a lesson with 2^22 buckets,
-#: in SQLite by `constants.py` and in PostgreSQL by `shared_journal.py`, there for each bit more, too.
-HEAPS = (1_422, 0.787)
+#: Of trec07p: distinct n-grams and names of n lessons, K · n^b, by `table_sizes.py`; the bytes of a lesson with 2^22
+#: buckets, in SQLite by `constants.py` and in PostgreSQL by `shared_journal.py`, there for each bit more, too.
+GRAMS, NAMES = (969, 0.769), (482, 0.812)
 SQLITE_BYTES, POSTGRESQL_BYTES, BYTES_PER_BIT = 2_990, 3_370, 229
 #: Rows that a lesson takes among those of persons who teach little, and their bytes with two labels; how many distinct
 #: ones may share a row: `personal_table.py`.
 OWN_ROWS, OWN_ROW_BYTES, MOST_PER_ROW = 13.4, 8, 0.25
-MOST_PER_BUCKET = 4.0  #: distinct features, up to which accuracy is hardly less: docs/scaling.md
+MOST_PER_BUCKET = 4.0  #: distinct n-grams, up to which accuracy is hardly less: docs/scaling.md
 BUSY = 0.5  #: share of a core's time that is planned with in the busiest minute
 CORES = 8  #: of a node
 
@@ -43,22 +44,27 @@ class Plan:
         """The number of stored lessons."""
         return self.site.users * self.site.lessons_per_user * self.days
 
-    @property
-    def features(self) -> float:
-        """The number of distinct features of all lessons."""
-        k, exponent = HEAPS
+    def distinct(self, law: tuple[float, float]) -> float:
+        """Return the number of distinct features of all lessons, by Heaps' law."""
+        k, exponent = law
         return k * self.lessons**exponent
 
     @property
     def bits(self) -> int:
-        """The bits of the table, so that not too many features share a bucket."""
-        enough = math.ceil(math.log2(self.features / MOST_PER_BUCKET))
+        """The bits of the table, so that not too many n-grams share a bucket."""
+        enough = math.ceil(math.log2(self.distinct(GRAMS) / MOST_PER_BUCKET))
         return min(max(Spec().bits, enough), MOST_BITS)
+
+    @property
+    def shape(self) -> CountsShape:
+        """The sizes of the counts; at most two thirds of the homes of the table of names are taken."""
+        n_names = math.ceil(self.distinct(NAMES))
+        return CountsShape(self.bits, 2, name_bits=(3 * n_names - 1).bit_length() - 1, n_names=n_names)
 
     @property
     def table_bytes(self) -> int:
         """The bytes of the counts, on disk and in the shared memory of each node."""
-        return Counts.size_bytes(self.bits, 2)
+        return Counts.size_bytes(self.shape, with_personal=False)
 
     @property
     def own_bits(self) -> int:
@@ -102,9 +108,10 @@ class Plan:
             f"{self.lessons_per_s:,.2g}" if self.lessons_per_s < 10 else f"{self.lessons_per_s:,.0f}",
             f"{self.lessons:,.0f}",
             f"{_rounded(self.lessons * self.row_bytes)}",
-            f"{self.features:,.0f}",
+            f"{self.distinct(GRAMS):,.0f}",
             f"2^{self.bits}",
-            f"{self.features / 2**self.bits:.1f}",
+            f"{self.distinct(GRAMS) / 2**self.bits:.1f}",
+            f"{self.shape.n_names:,}",
             _rounded(self.table_bytes),
             f"2^{self.own_bits}",
             _rounded(OWN_ROW_BYTES << self.own_bits),
@@ -123,10 +130,11 @@ ROWS = (
     "lessons/s, at most",
     "lessons kept",
     "journal",
-    "distinct features",
+    "distinct n-grams",
     "buckets",
-    "features a bucket",
-    "table, in each node",
+    "n-grams a bucket",
+    "names",
+    "tables, in each node",
     "rows of persons",
     "table of persons, in each node",
     "cores",

@@ -59,7 +59,7 @@ def messages(name: str) -> list[Message]:
 def trace(message: Message) -> LessonTrace:
     label, path = message
     prepared = prepare(path.read_bytes(), SPEC)
-    return LessonTrace(label, prepared.sender, str(path), header_buckets(prepared.features))
+    return LessonTrace(label, prepared.sender, str(path), header_buckets(prepared.features, SPEC.bits))
 
 
 def traces(name: str, *, choose: bool) -> dict[str, list[LessonTrace]]:

@@ -2,12 +2,14 @@
 
     PRIORY_CORPORA=~/.cache/priory-corpora python benchmarks/table_sizes.py [--bits 18 22 26] [--quick]
 
-Replays the same mail with tables of several sizes: score a message, then learn it, in order. A bucket is made of the
-first bits of a hash, so all sizes are folded from the features drawn once with the most buckets there can be, and the
-features told apart there stand for the true ones: about one in a hundred of them is lost to collisions there, too.
+Replays the same mail with tables of several sizes: score a message, then learn it, in order. n-grams share 2^bits
+buckets; every other feature has a number of its own with five bits more, so these numbers, too, are told apart worse in
+a smaller table. Both are the first bits of a hash, so all sizes are folded from the features drawn once with the most
+bits there can be, and the features told apart there stand for the true ones: about one n-gram in a hundred is lost to
+collisions there, too.
 
-A second table shows the number of distinct features by lessons, and how fast it grows (Heaps' law: K · n^b), from
-which `plan.py` computes the table for more lessons.
+A second table shows the number of distinct n-grams and names by lessons, and how fast they grow (Heaps' law: K · n^b),
+from which `plan.py` computes the tables for more lessons.
 """
 
 import argparse
@@ -17,8 +19,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +30,7 @@ from mail import corpus
 from priory.bayes import Counts
 from priory.corpus import read_index
 from priory.decision import Costs
-from priory.features import MOST_BITS, Features, Spec, pack_features
+from priory.features import MOST_BITS, NAMED, Features, Spec, pack_features
 from priory.features.vectorizer import columns
 from priory.filter.filter import Filter
 from priory.filter.options import Options
@@ -36,6 +39,7 @@ from priory.lab.evaluation.replay import replay
 from priory.lab.examples import Example, examples
 from priory.lab.measures import Summary, summary
 from priory.lab.models.learner import FilterLearner
+from priory.native.table import bits_of_names
 from progress import progressed
 from report import Table
 
@@ -47,9 +51,11 @@ COLUMNS = (
     "buckets",
     "MB",
     "bytes a lesson",
+    "grams a bucket",
     "used %",
     "shared %",
     "in mail %",
+    "names shared %",
     *SHOWN,
     "check µs",
     "learn µs",
@@ -60,27 +66,35 @@ EVERY = 10  #: the packed size is that of every n-th message
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The distinct features of some mail, with their numbers of messages and first occurrences."""
+    """Distinct features of some mail, with their numbers of messages and first occurrences."""
 
-    features: NDArray[np.int64]  #: kind · 2^28 + bucket
+    features: NDArray[np.int64]  #: kind · 2^28 + number
     n_messages: NDArray[np.int64]
     first: NDArray[np.int64]
 
     @classmethod
-    def of(cls, mail: Sequence[Example]) -> "Vocabulary":
-        """Collect the distinct features of mail that was read with the largest table."""
-        each = [columns(message.message.features, MOST_BITS) for message in mail]
-        ends = np.cumsum([len(some) for some in each])
-        features, first, n = np.unique(np.concatenate(each), return_index=True, return_counts=True)
-        return cls(features, n, np.searchsorted(ends, first, side="right"))
+    def of(cls, mail: Sequence[Example]) -> "tuple[Vocabulary, Vocabulary]":
+        """Return the distinct n-grams and the distinct names of mail that was read with the largest table."""
+        every = [columns(example.message.features, MOST_BITS) for example in mail]
+        ends = np.cumsum([len(features) for features in every])
+        features, first, n = np.unique(np.concatenate(every), return_index=True, return_counts=True)
+        lessons = np.searchsorted(ends, first, side="right")
+        is_named = (NAMED >> (features >> MOST_BITS) & 1).astype(bool)
+        grams, names = (cls(features[part], n[part], lessons[part]) for part in (~is_named, is_named))
+        return grams, names
 
     def n_after(self, n_lessons: int) -> int:
         """Return how many distinct features the first lessons have."""
         return int((self.first < n_lessons).sum())
 
     def buckets(self, bits: int) -> NDArray[np.int64]:
-        """Return the bucket of each feature in a table of 2^bits."""
+        """Return the bucket of each feature in a table of 2^bits, which all kinds share."""
         return (self.features & ((1 << MOST_BITS) - 1)) >> (MOST_BITS - bits)
+
+    def n_shared(self, bits: int) -> int:
+        """Return how many features are not told apart by their kind and this many bits."""
+        _, n = np.unique(self.features >> (MOST_BITS - bits), return_counts=True)
+        return int(n[n > 1].sum())
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,7 @@ class Load:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, bits: int) -> "Load":
-        """Measure the load that mail puts on a table."""
+        """Measure the load that features put on a table of buckets."""
         buckets = vocabulary.buckets(bits)
         n = np.bincount(buckets, minlength=1 << bits)
         is_shared = n[buckets] > 1
@@ -104,12 +118,16 @@ class Load:
 def folded(features: Features, bits: int) -> Features:
     """Return features of the largest table as they are with 2^bits buckets.
 
-    >>> two = Features(array("I", [0, 3 << 26]), array("q", [0, 2]))
+    >>> offsets = array("q", [0] + [1] * 9 + [3] * 3)  # a word and two n-grams
+    >>> two = Features(array("I", [3 << 26, 0, 3 << 26]), offsets)
     >>> folded(two, 2).buckets.tolist(), folded(two, 1).buckets.tolist()
-    ([0, 3], [0, 1])
+    ([96, 0, 3], [48, 0, 1])
     """
-    wide = np.asarray(features.buckets) >> (MOST_BITS - bits)
-    kinds = [np.unique(wide[a:b]) for a, b in zip(features.offsets[:-1], features.offsets[1:], strict=True)]
+    numbers, ends = np.asarray(features.buckets), features.offsets
+    kinds = []
+    for kind, (start, end) in enumerate(pairwise(ends)):
+        own_bits = bits_of_names(bits) if features.named >> kind & 1 else bits
+        kinds.append(np.unique(numbers[start:end] >> (MOST_BITS - own_bits)))
     offsets = np.cumsum([0, *map(len, kinds)])
     return Features(array("I", np.concatenate(kinds).astype(np.uint32)), array("q", offsets.astype(np.int64)))
 
@@ -133,8 +151,17 @@ def replayed(mail: Sequence[Example], options: Options) -> Summary:
     return summary(run.predictions, Costs())
 
 
-def micros(mail: Sequence[Example], options: Options) -> tuple[float, float, float]:
-    """Return the processor time of a check and a lesson without features, in µs, and of a snapshot in seconds."""
+class Resources(NamedTuple):
+    """Memory and times of a filter that has learned all but the last messages."""
+
+    size_bytes: int
+    check_us: float  #: processor time, without extracting features
+    learn_us: float
+    snapshot_s: float
+
+
+def resources(mail: Sequence[Example], options: Options) -> Resources:
+    """Measure the memory and the times of a filter."""
     taught = list(with_table(mail[:-CHECKED], options.spec.bits))
     unseen = [each.message for each in with_table(mail[-CHECKED:], options.spec.bits)]
     with tempfile.TemporaryDirectory() as home, Filter.open(home, options) as filter_:
@@ -145,7 +172,9 @@ def micros(mail: Sequence[Example], options: Options) -> tuple[float, float, flo
         checking = min(_checking(filter_, unseen) for _ in range(TURNS))
         start = time.perf_counter()
         save_snapshot(Path(home) / "again", filter_.counts, (0, ""), "", options.labels)
-        return 1e6 * checking, 1e6 * learning, time.perf_counter() - start
+        snapshot_s = time.perf_counter() - start
+        size = Counts.size_bytes(filter_.counts.shape, with_personal=False)
+        return Resources(size, 1e6 * checking, 1e6 * learning, snapshot_s)
 
 
 def _checking(filter_: Filter, unseen: Sequence[object]) -> float:
@@ -155,40 +184,49 @@ def _checking(filter_: Filter, unseen: Sequence[object]) -> float:
     return (time.process_time() - start) / len(unseen)
 
 
-def growth(vocabulary: Vocabulary, n: int) -> tuple[list[tuple[int, int]], float, float]:
+def growth(vocabulary: Vocabulary, n: int) -> tuple[list[int], float, float]:
     """Return the distinct features by number of lessons, and K and b of Heaps' law through the last points."""
-    sizes = [n >> i for i in reversed(range(6))]
-    found = [(size, vocabulary.n_after(size)) for size in sizes]
-    lessons, distinct = np.log(np.array(found[2:], float)).T
-    exponent, logarithm = np.polyfit(lessons, distinct, 1)
-    return found, float(np.exp(logarithm)), float(exponent)
+    sizes = lesson_counts(n)
+    distinct = [vocabulary.n_after(size) for size in sizes]
+    exponent, logarithm = np.polyfit(np.log(sizes[2:]), np.log(distinct[2:]), 1)
+    return distinct, float(np.exp(logarithm)), float(exponent)
+
+
+def lesson_counts(n: int) -> list[int]:
+    """Return the numbers of lessons after which distinct features are counted."""
+    return [n >> i for i in reversed(range(6))]
 
 
 def tables(name: str, mail: Sequence[Example], sizes: Sequence[int]) -> Iterator[Table]:
     """Yield the results of all sizes on some mail."""
-    vocabulary = Vocabulary.of(mail)
-    progressed(f"{name}: {len(mail):,} messages, {len(vocabulary.features):,} distinct features")
+    grams, names = Vocabulary.of(mail)
+    found = f"{len(grams.features):,} distinct n-grams, {len(names.features):,} distinct names"
+    progressed(f"{name}: {len(mail):,} messages, {found}")
     rows = []
     for bits in sizes:
         options = Options(spec=Spec(bits=bits))
-        load, figures = Load.of(vocabulary, bits), replayed(mail, options).figures
-        checking, learning, writing = micros(mail, options)
+        load, figures, needed = Load.of(grams, bits), replayed(mail, options).figures, resources(mail, options)
         lesson = np.mean([len(pack_features(each.message.features, bits)) for each in with_table(mail[::EVERY], bits)])
-        row = [f"2^{bits}", f"{Counts.size_bytes(bits, 2) / 1e6:,.0f}", f"{lesson:,.0f}"]
-        row += [f"{len(vocabulary.features) / 2**bits:.2g}"]
+        row = [f"2^{bits}", f"{needed.size_bytes / 1e6:,.0f}", f"{lesson:,.0f}"]
+        row += [f"{len(grams.features) / 2**bits:.2g}"]
         row += [f"{100 * share:.1f}" for share in (load.used, load.shared, load.shared_in_mail)]
+        row += [f"{100 * names.n_shared(bits_of_names(bits)) / len(names.features):.2f}"]
         row += [f"{figures[figure].estimate:.{digits}f}" for figure, digits in SHOWN.items()]
-        rows.append([*row, f"{checking:.0f}", f"{learning:.0f}", f"{writing:.2f}"])
+        rows.append([*row, f"{needed.check_us:.0f}", f"{needed.learn_us:.0f}", f"{needed.snapshot_s:.2f}"])
         progressed(f"{name}: {' '.join(rows[-1])}")
-    yield Table(f"sizes {name}", f"{name}, {len(mail):,} messages", COLUMNS, rows)
-    found, k, exponent = growth(vocabulary, len(mail))
-    law = f"Heaps' law: {k:,.0f} · n^{exponent:.3f}"
+    yield Table(f"sizes {name}", f"{name}, {len(mail):,} messages", COLUMNS, rows, [found])
+    laws, by_kind = [], []
+    for what, vocabulary in (("n-grams", grams), ("names", names)):
+        distinct, k, exponent = growth(vocabulary, len(mail))
+        by_kind.append(distinct)
+        laws.append(f"Heaps' law of {what}: {k:,.0f} · n^{exponent:.3f}")
+    lines = zip(lesson_counts(len(mail)), *by_kind, strict=True)
     yield Table(
         f"growth {name}",
         f"{name}: distinct features",
-        ["lessons", "features"],
-        [[f"{n:,}" for n in row] for row in found],
-        [law],
+        ["lessons", "n-grams", "names"],
+        [[f"{n:,}" for n in line] for line in lines],
+        laws,
     )
 
 

@@ -5,6 +5,7 @@ import sqlite3
 import tarfile
 from pathlib import Path
 
+from counted import bytes_of
 from priory.demo import draw
 from priory.filter.filter import Filter
 from priory.filter.prepare import MOST_BYTES_TOGETHER
@@ -38,8 +39,7 @@ def state(home: Path) -> tuple[bytes, list[tuple[object, ...]]]:
     """What was counted, and all rows of the journal but for their times."""
     with Filter.open(home) as filter_:
         filter_.rebuild()
-        tables = filter_.counts
-        counts = b"".join(array.tobytes() for array in (tables.totals, tables.held_out, tables.table))
+        counts = b"".join(bytes_of(filter_.counts))
     database = sqlite3.connect(home / "journal.sqlite")
     names = [row[1] for row in database.execute("pragma table_info(lessons)") if row[1] != "time"]
     rows = database.execute(f"select {', '.join(names)} from lessons order by 1").fetchall()

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
+from counted import ALL_NAMED, features_of
 from priory.bayes import BernoulliNB, Counts, PresenceBayes
 
 ALPHAS = [Fraction(0), Fraction(1, 100), Fraction(1)]
@@ -141,19 +142,22 @@ def test_it_equals_scikit_learns_in_streams_with_weights(form: Any, alpha: float
     st.lists(st.lists(st.integers(0, 1), min_size=5, max_size=5), min_size=4, max_size=12),
     st.sampled_from([0.01, 0.5, 1.0]),
     st.integers(2, 4),
+    st.sampled_from([0, ALL_NAMED]),
 )
-def test_the_filters_model_is_one_of_these_formulas(rows: list[list[int]], smoothing: float, n_labels: int) -> None:
+def test_the_filters_model_is_one_of_these_formulas(
+    rows: list[list[int]], smoothing: float, n_labels: int, named: int
+) -> None:
     """A term of `PresenceBayes` is the difference of two coins' terms, scaled by the mean: label against the rest."""
     labels = [i % n_labels for i in range(len(rows))]
     counts = Counts.empty(bits=4, n_labels=n_labels)
     for row, label in zip(rows, labels, strict=True):
-        counts.add(np.flatnonzero(row).astype(np.uint32), label)
+        counts.add(features_of(np.flatnonzero(row), named=named), label)
     filters = PresenceBayes(weights=(1.0,), smoothing=smoothing, damping=0.0)
     seen = np.flatnonzero(np.any(rows, axis=0))
     for label in range(n_labels):
         model = BernoulliNB(alpha=smoothing).fit(csr_matrix(rows), ["own" if k == label else "rest" for k in labels])
         said = model.explain(csr_matrix(np.ones((1, 5))))[0].log_odds("own", "rest")
-        terms = np.array(filters.terms(np.arange(5, dtype=np.uint32), np.array([0, 5]), counts, label)) * 5
+        terms = np.array(filters.terms(features_of(range(5), named=named), counts, label)) * 5
         for feature in seen:
             assert terms[feature] == pytest.approx(said[f"x{feature}"], abs=1e-9)
 

@@ -66,6 +66,20 @@ def formula(buckets: array, offsets: array, seen: dict[int, list[int]], totals: 
     return terms
 
 
+def test_longer_numbers_count_in_the_rows_of_their_buckets() -> None:
+    chance = random.Random(6)
+    buckets, offsets = drawn(chance)
+    longer = array("I", (bucket << 5 | chance.randrange(32) for bucket in buckets))
+    rows = MODEL.rows(buckets, offsets, 1, BITS)
+    assert MODEL.rows(longer, offsets, 1, BITS, 5) == rows
+    counts = Counts.empty(4, 2, BITS)
+    counts.add_personal(rows, 1)
+    one, two = (array("d", bytes(8 * len(buckets))) for _ in range(2))
+    assert MODEL.add_terms(one, counts.personal, buckets, offsets, 1, 1) > 0
+    MODEL.add_terms(two, counts.personal, longer, offsets, 1, 1, 5)
+    assert one == two
+
+
 def test_nobody_else_has_evidence_by_it() -> None:
     chance = random.Random(4)
     counts = Counts.empty(4, 2, BITS)
@@ -87,7 +101,7 @@ def test_who_takes_back_what_was_never_counted_changes_nothing() -> None:
     assert [bytes(part) for part in counts.buffers] == before
     counts.subtract_personal(rows, 0)
     assert counts.buffers == Counts.empty(4, 2, BITS).buffers
-    assert len(counts.parts) == 4  # nobody has anything: nothing is stored for it
+    assert len(counts.parts) == 5  # nobody has anything: nothing is stored for it
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counted import ALL_NAMED, features_of
 from priory.bayes import Counts, PresenceBayes
 from priory.bayes.counts import pack_predictions
 from priory.bayes.presence import DOUBT, UNIT, correction
@@ -19,24 +20,37 @@ ROWS = ["110", "100", "101", "000", "011", "110", "001", "101"]
 WORKED = {"340-19": (X, Y), "273A": ([[int(a), int(b)] for a, b, _ in ROWS], [int(y) for *_, y in ROWS])}
 
 
-def counted(rows: list[list[int]], labels: list[int], n_labels: int = 2) -> Counts:
+@pytest.fixture(params=[0, ALL_NAMED], ids=["buckets", "names"])
+def named(request: pytest.FixtureRequest) -> int:
+    """The groups whose features have names."""
+    groups: int = request.param
+    return groups
+
+
+def counted(rows: list[list[int]], labels: list[int], named: int, n_labels: int = 2) -> Counts:
     counts = Counts.empty(bits=4, n_labels=n_labels)
     for row, label in zip(rows, labels, strict=True):
-        counts.add(np.flatnonzero(row).astype(np.uint32), label)
+        counts.add(features_of(np.flatnonzero(row), named=named), label)
     return counts
+
+
+def messages(counts: Counts, feature: int) -> tuple[int, ...]:
+    """How many messages of each label had a feature, whether it has a name or not."""
+    return counts.messages_with(feature, 0, 0 if counts.names.nameless else ALL_NAMED)
 
 
 def term(counts: Counts, feature: int, label: int, smoothing: Fraction) -> Fraction:
     """The ratio whose logarithm is a term, written down as in the docstring of the model, in fractions."""
-    own, n_own = int(counts.table[feature, label]), counts.totals[label]
-    rest, n_rest = int(counts.table[feature].sum()) - own, sum(counts.totals) - n_own
+    counted = messages(counts, feature)
+    own, n_own = counted[label], counts.totals[label]
+    rest, n_rest = sum(counted) - own, sum(counts.totals) - n_own
     return ((own + smoothing) / (n_own + 2 * smoothing)) / ((rest + smoothing) / (n_rest + 2 * smoothing))
 
 
-def test_the_worked_example_of_340_19_has_its_counts_and_ratios() -> None:
-    counts = counted(X, Y)
+def test_the_worked_example_of_340_19_has_its_counts_and_ratios(named: int) -> None:
+    counts = counted(X, Y, named)
     assert counts.totals.tolist() == [4, 6]
-    assert counts.table[:2].tolist() == [[4, 3], [1, 4]]
+    assert [messages(counts, feature) for feature in (0, 1)] == [(4, 3), (1, 4)]
     # p(x1=1 | 1) = 3/6, p(x1=1 | 0) = 1; p(x2=1 | 1) = 4/6, p(x2=1 | 0) = 1/4
     assert term(counts, 0, 1, Fraction(0)) == Fraction(3, 6)
     assert term(counts, 1, 1, Fraction(0)) == Fraction(4, 6) / Fraction(1, 4)
@@ -47,10 +61,10 @@ def test_the_worked_example_of_340_19_has_its_counts_and_ratios() -> None:
     assert odds / (1 + odds) == Fraction(2, 3)
 
 
-def test_the_worked_example_of_273a_has_its_counts_and_posterior() -> None:
-    counts = counted(*WORKED["273A"])
+def test_the_worked_example_of_273a_has_its_counts_and_posterior(named: int) -> None:
+    counts = counted(*WORKED["273A"], named)
     assert counts.totals.tolist() == [4, 4]
-    assert counts.table[:2].tolist() == [[3, 2], [2, 1]]
+    assert [messages(counts, feature) for feature in (0, 1)] == [(3, 2), (2, 1)]
     odds = Fraction(4, 4) * term(counts, 0, 1, Fraction(0)) * term(counts, 1, 1, Fraction(0))
     assert odds / (1 + odds) == Fraction(1, 4)
 
@@ -58,46 +72,51 @@ def test_the_worked_example_of_273a_has_its_counts_and_posterior() -> None:
 @pytest.mark.parametrize("example", WORKED)
 @pytest.mark.parametrize("smoothing", [Fraction(1), Fraction(1, 2), Fraction(1, 100)])
 @pytest.mark.parametrize("label", [0, 1])
-def test_the_terms_are_the_logarithms_of_the_smoothed_fractions(example: str, smoothing: Fraction, label: int) -> None:
-    counts = counted(*WORKED[example])
+def test_the_terms_are_the_logarithms_of_the_smoothed_fractions(
+    example: str, smoothing: Fraction, label: int, named: int
+) -> None:
+    counts = counted(*WORKED[example], named)
     model = PresenceBayes(weights=(2.0,), smoothing=float(smoothing), damping=0.0)
-    terms = model.terms(np.array([0, 1], np.uint32), np.array([0, 2]), counts, label)
+    terms = model.terms(features_of([0, 1], named=named), counts, label)
     assert terms.tolist() == pytest.approx([math.log(term(counts, f, label, smoothing)) for f in (0, 1)], abs=1e-12)
 
 
-def test_with_nearly_no_smoothing_the_score_approaches_the_unsmoothed_posterior() -> None:
-    counts = counted(X, Y)
+def test_with_nearly_no_smoothing_the_score_approaches_the_unsmoothed_posterior(named: int) -> None:
+    counts = counted(X, Y, named)
     model = PresenceBayes(weights=(2.0,), smoothing=1e-9, damping=0.0)
-    log_odds = math.log(6 / 4) + sum(model.terms(np.array([0, 1], np.uint32), np.array([0, 2]), counts, 1))
+    log_odds = math.log(6 / 4) + sum(model.terms(features_of([0, 1], named=named), counts, 1))
     assert 1 / (1 + math.exp(-log_odds)) == pytest.approx(2 / 3, abs=1e-6)
 
 
-def test_a_feature_never_seen_says_nothing() -> None:
+def test_a_feature_never_seen_says_nothing(named: int) -> None:
     model = PresenceBayes(weights=(1.0,))
-    terms = model.terms(np.array([1, 9], np.uint32), np.array([0, 2]), counted(X, Y), 1)
+    terms = model.terms(features_of([1, 9], named=named), counted(X, Y, named), 1)
     assert terms[0] > 0
     assert terms[1] == 0
 
 
-def test_a_feature_seen_equally_often_in_both_says_nothing_when_both_are_equally_many() -> None:
-    counts = counted([[1], [1], [0], [0]], [0, 1, 0, 1])
-    assert PresenceBayes(weights=(1.0,)).terms(np.array([0], np.uint32), np.array([0, 1]), counts, 1).tolist() == [0]
+def test_a_feature_seen_equally_often_in_both_says_nothing_when_both_are_equally_many(
+    named: int,
+) -> None:
+    counts = counted([[1], [1], [0], [0]], [0, 1, 0, 1], named)
+    assert PresenceBayes(weights=(1.0,)).terms(features_of([0], named=named), counts, 1).tolist() == [0]
 
 
-def test_each_group_enters_by_its_weighted_and_damped_mean() -> None:
-    counts = counted(X, Y)
-    offsets = np.array([0, 2, 2, 3])
-    buckets = np.array([0, 1, 1], np.uint32)
-    terms = PresenceBayes(weights=(3.0, 7.0, 5.0), smoothing=1.0, damping=4.0).terms(buckets, offsets, counts, 1)
+def test_each_group_enters_by_its_weighted_and_damped_mean(named: int) -> None:
+    counts = Counts.empty(bits=4, n_labels=2)
+    for (one, two), label in zip(X, Y, strict=True):
+        counts.add(features_of(np.flatnonzero([one, two]), [], [1] * two, named=named), label)
+    model = PresenceBayes(weights=(3.0, 7.0, 5.0), smoothing=1.0, damping=4.0)
+    terms = model.terms(features_of([0, 1], [], [1], named=named), counts, 1)
     one, two = (math.log(term(counts, f, 1, Fraction(1))) for f in (0, 1))
     assert terms.tolist() == pytest.approx([3 / 6 * one, 3 / 6 * two, 5 / 5 * two])
 
 
-def test_more_smoothing_means_milder_terms() -> None:
-    counts = counted([[1]] * 10 + [[0]] * 10, [1] * 10 + [0] * 10)
-    feature, offsets = np.array([0], np.uint32), np.array([0, 1])
+def test_more_smoothing_means_milder_terms(named: int) -> None:
+    counts = counted([[1]] * 10 + [[0]] * 10, [1] * 10 + [0] * 10, named)
+    feature = features_of([0], named=named)
     terms = [
-        float(PresenceBayes((1.0,), smoothing).terms(feature, offsets, counts, 1)[0])
+        float(PresenceBayes((1.0,), smoothing).terms(feature, counts, 1)[0])
         for smoothing in (0.001, 0.01, 0.1, 1.0, 10.0)
     ]
     assert all(milder < stronger for stronger, milder in pairwise(terms))
@@ -112,31 +131,33 @@ def test_a_model_without_smoothing_is_refused(smoothing: float) -> None:
 
 def test_counts_beyond_the_table_of_logarithms_are_computed() -> None:
     counts = Counts.empty(bits=4, n_labels=2)
-    counts.table[3] = [4095, 4_000_000_000]
+    np.asarray(counts.rows)[3, :2] = [4095, 4_000_000_000]
     np.asarray(counts.totals)[:] = [5000, 4_100_000_000]
     model = PresenceBayes((1.0,), smoothing=1.0, damping=0.0)
-    (found,) = model.terms(np.array([3], np.uint32), np.array([0, 1]), counts, 1)
-    assert found == pytest.approx(math.log(term(counts, 3, 1, Fraction(1))), abs=1e-12)
+    (found,) = model.terms(features_of([3]), counts, 1)
+    own, rest = Fraction(4_000_000_001, 4_100_000_002), Fraction(4096, 5002)
+    assert found == pytest.approx(math.log(own / rest), abs=1e-12)
 
 
 def test_how_much_was_learned_makes_no_difference_to_the_logarithm_of_a_count() -> None:
     """The larger a filter, the more logarithms it keeps; they are those that a smaller one computes, bit for bit."""
     counts = Counts.empty(bits=14, n_labels=2)
-    counts.table[:, 0], counts.table[:, 1] = np.arange(1 << 14), np.arange(1 << 14)[::-1] * 15
-    buckets, offsets = np.arange(1 << 14, dtype=np.uint32), np.array([0, 1 << 14])
+    rows = np.asarray(counts.rows)
+    rows[:, 0], rows[:, 1] = np.arange(1 << 14), np.arange(1 << 14)[::-1] * 15
+    every = features_of(range(1 << 14))
     found = []
     for n in (2000, 200_000):
         np.asarray(counts.totals)[:] = n  # as many of each: nothing else depends on it
-        found.append(PresenceBayes((1.0,)).terms(buckets, offsets, counts, 1).tobytes())
+        found.append(PresenceBayes((1.0,)).terms(every, counts, 1).tobytes())
     assert found[0] == found[1]
 
 
-def test_a_message_with_a_million_features_has_a_finite_score() -> None:
+def test_a_message_with_a_million_features_has_a_finite_score(named: int) -> None:
     counts = Counts.empty(bits=20, n_labels=2)
-    every = np.arange(1 << 20, dtype=np.uint32)
+    every = features_of(range(1 << 20), named=named)
     counts.add(every, 1)
-    counts.add(every[:10], 0)
-    terms = PresenceBayes((1.0,)).terms(every, np.array([0, 1 << 20]), counts, 1)
+    counts.add(features_of(range(10), named=named), 0)
+    terms = PresenceBayes((1.0,)).terms(every, counts, 1)
     assert 0 < sum(terms) < math.log(1.02 / 0.01 + 1)
 
 
@@ -145,32 +166,27 @@ def test_a_message_with_a_million_features_has_a_finite_score() -> None:
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.integers(2, 4),
     smoothing=st.sampled_from([0.01, 0.5, 1.0]),
+    kind=st.sampled_from([0, ALL_NAMED]),
 )
 def test_the_kernel_gives_the_formula_in_fractions(
-    rows: list[list[int]], seed: int, n_labels: int, smoothing: float
+    rows: list[list[int]], seed: int, n_labels: int, smoothing: float, kind: int
 ) -> None:
     labels = np.random.default_rng(seed).integers(0, n_labels, len(rows)).tolist()
-    counts = counted(rows, labels, n_labels)
-    offsets, buckets = np.array([0, 2, 6]), np.arange(6, dtype=np.uint32)
+    counts = counted(rows, labels, kind, n_labels)
     for label in range(n_labels):
-        terms = PresenceBayes((1.5, 0.5), smoothing, 3.0).terms(buckets, offsets, counts, label)
+        terms = PresenceBayes((1.5,), smoothing, 3.0).terms(features_of(range(6), named=kind), counts, label)
         for feature, found in enumerate(terms):
-            scale = 1.5 / 5 if feature < 2 else 0.5 / 7
-            seen = counts.table[feature].any()
-            expected = scale * math.log(term(counts, feature, label, Fraction(smoothing))) if seen else 0.0
+            seen = any(messages(counts, feature))
+            expected = 1.5 / 9 * math.log(term(counts, feature, label, Fraction(smoothing))) if seen else 0.0
             assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other() -> None:
-    counts = counted(X, Y)
-    counts.add(np.array([1], np.uint32), 1, pack_predictions([(0.2, 7)]))
-    buckets, offsets = np.array([0, 1], np.uint32), np.array([0, 2])
-    model = PresenceBayes((1.0,))
-    assert (
-        model.terms(buckets, offsets, counts, 1)[1]
-        > PresenceBayes((1.0,), rate=0).terms(buckets, offsets, counts, 1)[1]
-    )
-    ham, spam = (model.terms(buckets, offsets, counts, label) for label in (0, 1))
+def test_with_two_labels_the_terms_of_one_are_the_negated_terms_of_the_other(named: int) -> None:
+    counts = counted(X, Y, named)
+    counts.add(features_of([1], named=named), 1, pack_predictions([(0.2, 7)]))
+    features, model = features_of([0, 1], named=named), PresenceBayes((1.0,))
+    assert model.terms(features, counts, 1)[1] > PresenceBayes((1.0,), rate=0).terms(features, counts, 1)[1]
+    ham, spam = (model.terms(features, counts, label) for label in (0, 1))
     assert ham.tolist() == pytest.approx([-term for term in spam])
 
 

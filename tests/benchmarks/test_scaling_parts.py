@@ -1,6 +1,7 @@
 """What docs/scaling.md stands on: tables of other sizes folded from one, and queues as they are."""
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,18 +27,26 @@ def test_a_smaller_table_is_the_largest_one_folded(bits: int):
         assert (own.buckets.tolist(), own.offsets.tolist()) == (other.buckets.tolist(), other.offsets.tolist())
 
 
-def test_features_that_share_a_bucket_are_counted():
+def test_n_grams_that_share_a_bucket_are_counted():
     top = 1 << (MOST_BITS - 1)
-    mail = [_example([0, 1 << 20]), _example([0, top])]
-    vocabulary = Vocabulary.of(mail)
+    mail = [_example(grams=[0, 1 << 20]), _example(grams=[0, top])]
+    vocabulary, names = Vocabulary.of(mail)
     assert [vocabulary.n_after(n) for n in (0, 1, 2)] == [0, 2, 3]
     assert Load.of(vocabulary, 1) == Load(used=1.0, shared=2 / 3, shared_in_mail=3 / 4)
     assert Load.of(vocabulary, 8).shared == 0
+    assert len(names.features) == 0
 
 
-def _example(buckets: list[int]) -> Example:
-    features = Features(array("I", buckets), array("q", [0] + [len(buckets)] * len(KINDS)))
-    return Example("", "ham", Prepared(b"", "", features))
+def test_names_are_counted_apart_and_share_no_bucket_with_n_grams():
+    grams, names = Vocabulary.of([_example(words=[0, 1 << 20], grams=[0]), _example(words=[0], grams=[5])])
+    assert (names.n_after(1), names.n_after(2), names.n_messages.tolist()) == (2, 2, [2, 1])
+    assert grams.n_after(2) == 2
+    assert (names.n_shared(MOST_BITS - 20), names.n_shared(MOST_BITS - 21)) == (0, 2)
+
+
+def _example(words: Sequence[int] = (), grams: Sequence[int] = ()) -> Example:
+    ends = [len(words)] * KINDS.index("source-gram") + [len(words) + len(grams)] * 3
+    return Example("", "ham", Prepared(b"", "", Features(array("I", [*words, *grams]), array("q", [0, *ends]))))
 
 
 def test_a_queue_serves_one_after_the_other():

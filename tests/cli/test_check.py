@@ -1,6 +1,7 @@
 """`priory check` judges messages and changes nothing."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_check_prints_one_line_per_message_and_is_mostly_right(inbox: Path, home
 def test_check_as_json_adds_up(inbox: Path, home: Path):
     message = next((inbox / "unseen" / "spam").iterdir())
     said = json.loads(priory("check", message, "--json", home=home).stdout)
-    total = said["prior"] + sum(e["term"] for e in said["evidence"]) + said["other_evidence"]
+    total = said["prior"] + sum(reason["sum"] for reason in (*said["reasons"], *said["against"]))
     assert total == pytest.approx(said["log_odds"], abs=1e-9)
     assert said["source"] == str(message)
 
@@ -46,3 +47,11 @@ def test_file_names_are_escaped_for_the_terminal(home: Path, tmp_path: Path):
     (tmp_path / "ev\x1b[31mil.eml").write_bytes(b"Subject: <http://\x1b[2Jx.test>\n\nhttp://\x1b[2Jevil.test/x")
     assert b"\x1b" not in priory("check", tmp_path, home=home).stdout
     assert b"\x1b" not in priory("explain", tmp_path, home=home).stdout
+
+
+def test_a_file_name_that_is_not_unicode_is_json_too(inbox: Path, home: Path, tmp_path: Path):
+    message = next((inbox / "unseen" / "spam").iterdir()).read_bytes()
+    path = tmp_path / os.fsdecode(b"caf\xe9.eml")
+    path.write_bytes(message)
+    result = priory("check", path, "--json", home=home)
+    assert json.loads(result.stdout)["source"] == f"{tmp_path}/caf\\xe9.eml"

@@ -19,7 +19,7 @@ def test_filter_adds_headers_and_removes_forged_ones(inbox: Path, home: Path):
     assert clean.stdout == marked.stdout
     assert clean.stdout.endswith(raw)
     head = clean.stdout[: -len(raw)].decode("ascii")
-    fields = (r"Verdict: \w+; spam=\d\.\d+\n", r"Log-Odds: .*\n", r"Evidence: (.*\n\t)*.*\n")
+    fields = (r"Verdict: \w+; spam=\d\.\d+\n", r"Log-Odds: .*\n", r"Reason: .*\n( .*\n)*")
     ours = "".join(f"X-Priory-{field}" for field in fields)
     theirs = r"X-Spam-Flag: (?:YES|NO)\nX-Spam-Status: (?:Yes|No), score=\d+\.\d required=5\.0\n"
     assert re.fullmatch(ours + theirs, head)

@@ -109,9 +109,22 @@ def test_a_user_is_deleted_only_with_yes(shared: Path):
     assert priory("user", "delete", "ann", "--yes", home=shared).stdout == b"deleted 30 lessons of ann\n"
     assert priory("user", "list", home=shared).stdout == b"bob: 30 ham\n"
     again = priory("user", "delete", "ann", "--yes", "--json", home=shared)
-    assert json.loads(again.stdout) == {"lessons": 0, "deleted": 0}
+    assert json.loads(again.stdout) == {"lessons": 0, "deleted": 0, "rules": 0}
     unknown = priory("user", "delete", "ann", home=shared)
     assert (unknown.returncode, unknown.stdout) == (1, b"")
     assert unknown.stderr.decode() == f"priory: ann has no lessons in {shared}; list all users with: priory user list\n"
     assert priory("user", "delete", "ann", "--yes", home=shared).stdout == b"deleted 0 lessons of ann\n"
     assert b"name the user to delete" in priory("user", "delete", "", "--yes", home=shared).stderr
+
+
+def test_rules_are_exported_and_deleted_with_their_user(shared: Path):
+    assert priory("rule", "allow", "domain", "mail.example", "--user", "ann", home=shared).returncode == 0
+    assert priory("rule", "allow", "domain", "mail.example", "--user", "eve", home=shared).returncode == 0
+    *_, last = priory("user", "export", "ann", home=shared).stdout.splitlines()
+    assert json.loads(last)["rule"] == "allow domain mail.example"
+    assert b"30 lessons and 1 rule of ann, none deleted" in priory("user", "delete", "ann", home=shared).stdout
+    assert b"0 lessons and 1 rule of eve, not deleted" in priory("user", "delete", "eve", home=shared).stdout
+    done = priory("user", "delete", "ann", "--yes", "--json", home=shared)
+    assert json.loads(done.stdout) == {"lessons": 30, "deleted": 30, "rules": 1}
+    (left,) = priory("rule", "--json", home=shared).stdout.splitlines()
+    assert json.loads(left)["user"] == "eve"

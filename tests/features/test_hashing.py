@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counted import ALL_NAMED
 from priory.features.hashing import Keys, Tokens, kind_seed
 from priory.features.sections import Section
+from priory.native.table import bits_of_names
 
 WIDTH = 1 << 64
 PRIME = 0x100000001B3
@@ -34,29 +36,39 @@ def bucket(h: int, seed: int, bits: int) -> int:
 
 
 def occurrences(method: str, *arguments: object, seed: int = 0, bits: int = 22) -> list[tuple[int, int, int]]:
-    """Return bucket, start and end of all that a method of `Keys` finds; and check that it finds the same unlocated."""
-    located, plain = Keys(bits, True), Keys(bits)
+    """Return bucket, start and end of all that a method of `Keys` finds; and check that names begin with the bucket."""
+    found = numbered(method, *arguments, seed=seed, bits=bits, named=0)
+    extra = bits_of_names(bits) - bits
+    names = numbered(method, *arguments, seed=seed, bits=bits, named=ALL_NAMED)
+    assert [(name >> extra, *place) for name, *place in names] == found
+    return found
+
+
+def numbered(method: str, *arguments: object, seed: int, bits: int, named: int) -> list[tuple[int, int, int]]:
+    """Return number, start and end of all that a method of `Keys` finds; and check that it finds the same unlocated."""
+    located, plain = Keys(bits, True, named), Keys(bits, False, named)
     for keys in (located, plain):
         keys.begin(3, seed)
         getattr(keys, method)(*arguments)
     located.close(Section("text", b"", b""))
-    [(kind, (_, buckets, starts, ends, _))] = located.found()
+    [(kind, (_, numbers, starts, ends, _))] = located.found()
     assert kind == 3
     distinct, offsets = plain.distinct(12)
-    assert distinct.tolist() == np.unique(buckets).tolist()
+    assert distinct.tolist() == np.unique(numbers).tolist()
     assert offsets.tolist() == [0] * 4 + [len(distinct)] * 9
-    return list(zip(buckets.tolist(), starts.tolist(), ends.tolist(), strict=True))
+    return list(zip(numbers.tolist(), starts.tolist(), ends.tolist(), strict=True))
 
 
-@given(st.lists(st.binary(max_size=30)), seeds, bit_counts)
-def test_values_are_hashed_to_buckets_and_are_their_names(values, seed, bits):
-    keys = Keys(bits, True)
+@given(st.lists(st.binary(max_size=30)), seeds, bit_counts, st.booleans())
+def test_values_are_hashed_to_numbers_and_are_their_names(values, seed, bits, is_named):
+    keys = Keys(bits, True, is_named << 1)
+    own_bits = bits_of_names(bits) if is_named else bits
     keys.begin(1, seed)
     for i, value in enumerate(values):
         keys.value(value, i, i + 1)
     keys.close(Section("facts", b"", b""))
     [(_, (_, buckets, starts, ends, name))] = keys.found()
-    assert buckets.tolist() == [bucket(fnv(value), seed, bits) for value in values]
+    assert buckets.tolist() == [bucket(fnv(value), seed, own_bits) for value in values]
     assert [(s, e) for s, e in zip(starts, ends, strict=True)] == [(i, i + 1) for i in range(len(values))]
     assert [name(i) for i in range(len(values))] == [value.decode("utf-8", "replace") for value in values]
 
@@ -155,27 +167,53 @@ def test_runs_of_no_words_are_refused():
         Keys(22).runs(Tokens(b"cheap pills", False), 0)
 
 
-@given(st.lists(st.lists(st.integers(0, 300), max_size=60), min_size=12, max_size=12), st.sampled_from((8, 22, 28)))
-def test_keys_become_distinct_buckets_by_kind(found, bits):
-    keys = Keys(bits)
+masks = st.just(0) | st.just(ALL_NAMED) | st.integers(0, (1 << 12) - 1)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 300), max_size=60), min_size=12, max_size=12),
+    st.sampled_from((1, 8, 13, 22, 23, 28)),
+    masks,
+)
+def test_keys_become_distinct_numbers_by_kind(found, bits, named):
+    keys = Keys(bits, named=named)
     for kind, values in enumerate(found):
         keys.begin(kind, 0)
         for value in values:
             keys.value(b"%d" % value)
-    buckets, offsets = keys.distinct(12)
+    numbers, offsets = keys.distinct(12)
     for kind, values in enumerate(found):
-        expected = sorted({bucket(fnv(b"%d" % value), 0, bits) for value in values})
-        assert buckets[offsets[kind] : offsets[kind + 1]].tolist() == expected
-    assert (offsets[0], offsets[12]) == (0, len(buckets))
+        own_bits = bits_of_names(bits) if named >> kind & 1 else bits
+        expected = sorted({bucket(fnv(b"%d" % value), 0, own_bits) for value in values})
+        assert numbers[offsets[kind] : offsets[kind + 1]].tolist() == expected
+    assert (offsets[0], offsets[12]) == (0, len(numbers))
 
 
-def test_many_keys_are_sorted_in_a_room_that_grows():
-    keys = Keys(22)
-    keys.begin(0, 0)
-    for value in range(50_000):
-        keys.value(b"%d" % value)
-    buckets, _ = keys.distinct(12)
-    assert buckets.tolist() == sorted({bucket(fnv(b"%d" % value), 0, 22) for value in range(50_000)})
+@given(st.sets(st.integers(0, 15)), st.integers(0, (1 << 16) - 1))
+def test_kinds_that_are_left_out_are_empty(kinds, named):
+    keys = Keys(22, named=named)
+    for kind in sorted(kinds):
+        keys.begin(kind, 0)
+        keys.value(b"cheap")
+    numbers, offsets = keys.distinct(16)
+    for kind in range(16):
+        own_bits = 27 if named >> kind & 1 else 22
+        expected = [bucket(fnv(b"cheap"), 0, own_bits)] if kind in kinds else []
+        assert numbers[offsets[kind] : offsets[kind + 1]].tolist() == expected
+
+
+@pytest.mark.parametrize("named", [0, 0b0011, 0b0101, 0b1111])
+def test_many_keys_are_sorted_in_a_room_that_grows(named):
+    keys = Keys(22, named=named)
+    for kind in range(4):
+        keys.begin(kind, kind)
+        for value in range(50_000):
+            keys.value(b"%d" % value)
+    numbers, offsets = keys.distinct(12)
+    for kind in range(4):
+        own_bits = 27 if named >> kind & 1 else 22
+        expected = sorted({bucket(fnv(b"%d" % value), kind, own_bits) for value in range(50_000)})
+        assert numbers[offsets[kind] : offsets[kind + 1]].tolist() == expected
 
 
 @pytest.mark.parametrize("kind", [-1, 16])

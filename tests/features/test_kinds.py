@@ -63,9 +63,13 @@ def test_buckets_of_a_kind_are_those_found_each_once_in_order():
 
 
 @pytest.mark.parametrize("bits", [1, 8, 28])
-def test_buckets_lie_within_the_table(bits):
+def test_the_numbers_of_names_have_five_bits_more_than_those_of_ngrams(bits):
     features = extract(parse(MAIL), Spec(EVERYTHING.kinds, EVERYTHING.patterns, bits))
-    assert 0 < max(features.buckets) < 1 << bits
+    for i, kind in enumerate(KINDS):
+        numbers = features.buckets[features.offsets[i] : features.offsets[i + 1]]
+        width = bits if kind in {"source-gram", "header-gram"} else min(bits + 5, 28)
+        assert 0 <= max(numbers) < 1 << width
+    assert bits == 28 or max(features.buckets) >= 1 << bits
     assert len(features.offsets) == len(KINDS) + 1
     assert unpack_features(pack_features(features, bits), bits).buckets.tolist() == features.buckets.tolist()
 

@@ -2,20 +2,19 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from counted import corrections_of
 from priory.corpus.trec import entries, load
 from priory.decision import Costs
 from priory.demo import Drawn, draw
 from priory.features import KINDS, Spec
-from priory.filter.evidence import OTHERS
+from priory.filter.evidence import FAMILIARITY, OTHERS
 from priory.filter.explanation import NOWHERE, Explanation
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.filter.verdict import by_kind
 
 pytestmark = pytest.mark.slow
 
@@ -43,33 +42,58 @@ HTML = [
 
 
 def assert_exact(explanation: Explanation) -> None:
-    """Terms, kinds and sections each add up to the log-odds, to 1e-9 of all that is added and taken away."""
+    """Terms, kinds, sections, reasons and places each add up to the log-odds, to 1e-9 of all that is added."""
     verdict, evidence = explanation.verdict, explanation.verdict.evidence
+    claim = verdict.claims[verdict.about]
+    places = claim.attribution.places
+    without_place = [reason.share for reason in claim.attribution.without_place(1)]
     within = 1e-9 * math.fsum([abs(verdict.prior), *(abs(e.term) for e in evidence)])
     kinds = verdict.kinds
     for added in (
         (e.term for e in evidence),
         (kind.total for kind in kinds),
         (section.total for section in explanation.sections),
+        (reason.share for reason in (*verdict.reasons, *verdict.against)),
+        (reason.share for reason in explanation.reasons),
+        (*(share for *_, share in places.units), *without_place),
+        (*(share for _, _, _, share, _ in places.pieces), *without_place),
     ):
         assert math.fsum([verdict.prior, *added]) == pytest.approx(verdict.log_odds, rel=0, abs=within)
     assert len({kind.name for kind in kinds}) == len(kinds)
     assert sum(kind.n_features for kind in kinds) == len(evidence)
     assert_coloured(explanation)
+    assert_listed(explanation)
+
+
+def assert_listed(explanation: Explanation) -> None:
+    """Every item is as heavy as its places together, and no heavier than its reason."""
+    attribution = explanation.verdict.claims[explanation.verdict.about].attribution
+    for reason in explanation.reasons:
+        assert all(item.share * reason.share > 0 for item in reason.items)
+        assert [abs(item.share) for item in reason.items] == sorted((abs(i.share) for i in reason.items), reverse=True)
+        assert abs(math.fsum(item.share for item in reason.items)) <= abs(reason.share) * (1 + 1e-9)
+        assert len(reason.items) <= reason.n_items
+        for item in reason.items:
+            if item.number >= 0:
+                shares = [share for *_, share in attribution.places.places_of(item.number)]
+                assert math.fsum(shares) == pytest.approx(item.share, rel=1e-9, abs=1e-15)
+            assert item.text.isprintable()
+            assert not item.counts or (any(item.counts) and item.known.isprintable())
 
 
 def assert_coloured(explanation: Explanation) -> None:
-    """Every character has its heat, and every place lies in its section."""
-    sizes = {section.name: len(section.text.encode()) for section in explanation.sections}
-    assert len(sizes) == len(explanation.sections)
+    """Every character of a section is in a piece, and every place lies in its section."""
+    claim = explanation.verdict.claims[explanation.verdict.about]
+    sizes = {section.name: len(section.shown) for section in claim.attribution.places.sections}
+    assert len({section.name for section in explanation.sections}) == len(explanation.sections)
+    shown = {section.name: section.shown.decode("utf-8") for section in claim.attribution.places.sections}
     for section in explanation.sections:
-        assert len(section.heat) == len(section.text)
-        assert np.isfinite(section.heat).all()
+        assert section.text == shown.get(section.name, section.text)
         spans = list(section.spans(3))
         assert "".join(span.text for span in spans) == section.text
         assert math.fsum(span.total for span in spans) == pytest.approx(section.total, abs=1e-9)
     for evidence in explanation.verdict.evidence:
-        assert evidence.places or evidence.feature == OTHERS
+        assert evidence.places or evidence.feature in (OTHERS, FAMILIARITY)
         for place in evidence.places:
             assert 0 <= place.start <= place.end <= sizes.get(place.section, 0)
 
@@ -119,7 +143,6 @@ def test_a_few_readable_terms_are_those_of_all(taught: Filter, raw: bytes, most:
     verdict = taught.check(raw)
     claim = verdict.claims[verdict.about]
     assert claim.readable(most) == tuple(verdict.readable[:most])
-    assert claim.weigh(most) == (verdict.evidence[:most], by_kind(verdict.evidence))
 
 
 def test_a_word_is_coloured_where_it_stands(tmp_path: Path) -> None:
@@ -130,10 +153,9 @@ def test_a_word_is_coloured_where_it_stands(tmp_path: Path) -> None:
         explanation = filter_.explain("Subject: a\n\nGrüße PILLS, große pills".encode())
     (section,) = explanation.sections
     assert section.text == "Grüße PILLS, große pills"
-    hot = [bool(heat > 1e-12) for heat in section.heat]
-    assert hot == [6 <= i < 11 or 19 <= i < 24 for i in range(len(section.text))]
+    assert [piece.text for piece in section.pieces if piece.share > 1e-12] == ["PILLS", "pills"]
     (pills,) = (e for e in explanation.verdict.evidence if e.feature == "word:pills")
-    assert section.heat[6:11].sum() == pytest.approx(pills.term / 2)
+    assert [piece.share for piece in section.pieces if piece.share] == pytest.approx([pills.term / 2] * 2)
     assert [(p.start, p.end) for p in pills.places] == [(8, 13), (22, 27)]
 
 
@@ -143,16 +165,16 @@ def test_with_three_labels_what_the_others_take_stands_in_a_section_of_its_own(t
         return
     explanation = taught.explain(MAIL[100].raw)
     last = explanation.sections[-1]
-    (others,) = (e for e in explanation.verdict.evidence if e.feature == "labels:the others")
-    assert (last.name, last.text) == (NOWHERE, "labels:the others")
-    assert last.total == pytest.approx(others.term)
+    (others,) = (e for e in explanation.verdict.evidence if e.feature == OTHERS)
+    assert (last.name, last.text.splitlines()[-1]) == (NOWHERE, "the other labels")
+    assert last.pieces[-1].share == pytest.approx(others.term)
 
 
 def test_before_anything_was_learned_nothing_is_hot(tmp_path: Path) -> None:
     with Filter.open(tmp_path, Options(spec=ALL_KINDS)) as filter_:
         explanation = filter_.explain(MAIL[0].raw)
         assert_exact(explanation)
-        assert not any(section.heat.any() for section in explanation.sections)
+        assert not any(piece.share for section in explanation.sections for piece in section.pieces)
 
 
 @pytest.mark.corpora
@@ -174,6 +196,6 @@ def test_real_mail_is_explained_exactly(index: str, options: Options, corpora: P
             is_newsletter = "newsletter" in options.labels and b"\nList-" in raw
             filter_.learn(raw, "newsletter" if is_newsletter else each.label)
         assert all(filter_.counts.totals)
-        assert filter_.counts.corrections.any()
+        assert corrections_of(filter_.counts).any()
         for each in every[:: len(every) // 200]:
             assert_exact(filter_.explain(load(each)))

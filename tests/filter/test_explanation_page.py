@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from priory.decision import Costs
 from priory.demo import draw
-from priory.filter.explanation import ColouredSection, Explanation, round_to_sum
+from priory.filter.explanation import ColouredPiece, ColouredSection, Explanation, round_to_sum
 from priory.filter.explanation_page import MOST_SPANS, page, reasons, scale
 from priory.filter.filter import Filter
 from priory.filter.options import Options
@@ -61,7 +61,7 @@ def explained(folder: Path, raw: bytes, costs: Costs | None = None) -> Explanati
 def test_the_whole_message_is_there_however_many_colours_it_would_take(tmp_path: Path):
     explanation = explained(tmp_path, b"Subject: <b>x\n\nlunch")
     n = MOST_SPANS + 10
-    section = ColouredSection("text", "ab" * n, np.tile([1e-3, -1e-3], n))
+    section = ColouredSection("text", (ColouredPiece("a", 1e-3), ColouredPiece("b", -1e-3)) * n)
     many = Explanation(explanation.verdict, (section,))
     (html,) = [part for part in reasons(many) if 'data-section="text"' in part]
     assert text_of(html, "pre") == section.text

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from counted import bytes_of
 from priory.bayes.calibration_line import n_outcomes
 from priory.decision import UNSURE, Costs
 from priory.demo import draw
@@ -55,8 +56,7 @@ def learned(home: Path, lessons: list[tuple[bytes, str, str]], options: Options,
     with Filter.open(home, options) as filter_:
         said = [each for done in filter_.learn_many(lessons, group=group) for each in done]
         rows = [lesson._replace(time=0.0) for lesson in filter_.journal.lessons()]
-        counts = filter_.counts
-        return [said, rows, *(part.tobytes() for part in (counts.rows, counts.totals, counts.held_out))]
+        return [said, rows, *bytes_of(filter_.counts)]
 
 
 @pytest.mark.parametrize("labels", [("ham", "spam"), ("ham", "spam", "newsletter")])

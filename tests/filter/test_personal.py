@@ -71,7 +71,7 @@ def test_counts_are_those_of_what_is_left_in_whatever_order_it_came_and_went(
                 filter_.learn(drawn.raw, drawn.label if act == 1 else OTHER[drawn.label], user=user)
         counted = stored(filter_, counts_of)
         n = {user.name: sum(user.lessons.values()) for user in filter_.users.every()}
-        assert len(counted) == 5
+        assert len(counted) == 6
         assert {user: filter_.journal.users.n_of(user) for user in n} == n
         assert filter_.journal.users.n() == len(n) == 3
         filter_.rebuild()

@@ -32,7 +32,9 @@ def gap_of(*mail: Iterable[Labelled]) -> OriginGap | None:
     traces = []
     for message in (message for some in mail for message in some):
         prepared = prepare(message.raw, SPEC)
-        traces.append(LessonTrace(message.label, prepared.sender, message.source, header_buckets(prepared.features)))
+        traces.append(
+            LessonTrace(message.label, prepared.sender, message.source, header_buckets(prepared.features, SPEC.bits))
+        )
     return origin_gap(traces, SPEC.bits)
 
 
@@ -139,7 +141,7 @@ def test_the_words_of_the_vocabulary_have_the_buckets_that_lessons_have():
         b"Received: by with ESMTPS id\nReceived: Mon, 16 Nov 2026\nDate: Fri, 13 Nov 2026\nMIME-Version: 1.0\n"
         b"DKIM-Signature: rsa-sha256 relaxed\n\n"
     )
-    buckets = header_buckets(extract(parse(raw), SPEC))
+    buckets = header_buckets(extract(parse(raw), SPEC), SPEC.bits)
     assert set(buckets) <= ordinary_buckets(SPEC.bits)
     assert [{months[b] for b in buckets if b in months} for months in month_buckets(SPEC.bits)] == 2 * [{"2026-11"}]
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priory.features import Features
+from priory.features import KINDS, Features
+from priory.filter.headers import fold
+from priory.filter.reasons import Item, VerdictReason
 from priory.filter.scoring import Score
-from priory.filter.verdict import Claim, Evidence, Kind, Place, Verdict, by_kind, digits, is_readable, probability
+from priory.filter.verdict import Claim, Evidence, Place, Verdict, digits, probability
 
 EVIDENCE = (
     Evidence("word:pills", 1.5, (Place("text", 0, 5),)),
@@ -19,12 +21,12 @@ EVIDENCE = (
 )
 
 
-NO_FEATURES = Features(array("I"), array("I"))
+NO_FEATURES = Features(array("I"), array("q", [0] * (len(KINDS) + 1)))
 
 
 @dataclass
 class WrittenClaim(Claim):
-    """A claim whose evidence is written down, not looked up."""
+    """A claim whose evidence and reasons are written down, not looked up."""
 
     every: tuple[Evidence, ...] = field(default=())
 
@@ -32,16 +34,15 @@ class WrittenClaim(Claim):
     def evidence(self) -> tuple[Evidence, ...]:
         return self.every
 
-    def readable(self, most: int) -> tuple[Evidence, ...]:
-        return tuple(e for e in self.every if is_readable(e.kind))[:most]
-
-    def weigh(self, most: int) -> tuple[tuple[Evidence, ...], tuple[Kind, ...]]:
-        return self.every[:most], by_kind(self.every)
+    @property
+    def reasons(self) -> list[VerdictReason]:
+        items = [Item(e.feature, e.term, (0, 14), e.feature, e.kind) for e in self.every]
+        return [VerdictReason("text", item.share, 1, (item,)) for item in items]
 
 
 def claim(label: str, prior: float, evidence: tuple[Evidence, ...]) -> Claim:
     terms = array("d", (e.term for e in evidence))
-    return WrittenClaim(label, Score(prior, prior + math.fsum(terms), terms), NO_FEATURES, evidence)
+    return WrittenClaim(label, Score(prior, prior + math.fsum(terms), terms), NO_FEATURES, every=evidence)
 
 
 def verdict(evidence: tuple[Evidence, ...] = EVIDENCE, prior: float = 0.5, **fields: object) -> Verdict:
@@ -61,23 +62,6 @@ def test_the_verdict_is_about_one_label_and_has_its_numbers() -> None:
     assert verdict(about="ham").log_odds == -2.0
 
 
-def test_kinds_are_the_evidence_added_up_the_weightiest_first() -> None:
-    more = Evidence("word:lunch", -1.25, ())
-    assert verdict((*EVIDENCE, more)).kinds == (
-        Kind("source-gram", 1, 0.75),
-        Kind("header-gram", 1, -0.5),
-        Kind("header", 1, -0.25),
-        Kind("word", 2, 0.25),
-    )
-    assert verdict(()).kinds == ()
-    assert verdict(about="ham").kinds[0] == Kind("word", 1, -1.5)
-
-
-def test_a_kind_is_added_up_without_rounding_on_the_way() -> None:
-    terms = (1e16, 1.0, -1e16, 1.0)
-    assert by_kind(Evidence(f"word:{i}", term, ()) for i, term in enumerate(terms)) == (Kind("word", 4, 2.0),)
-
-
 def test_evidence_is_not_looked_up_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def look_up(_features: Features, _score: Score) -> tuple[Evidence, ...]:
         raise AssertionError("looked up")
@@ -88,27 +72,28 @@ def test_evidence_is_not_looked_up_before_it_is_asked_for(monkeypatch: pytest.Mo
     assert (lazy.label, lazy.log_odds, lazy.prior, lazy.steps) == ("spam", 2.0, 0.5, "spam from 0.90")
     assert sum(lazy.probabilities.values()) == pytest.approx(1)
     with pytest.raises(AssertionError, match="looked up"):
-        _ = lazy.kinds
+        _ = lazy.evidence
 
 
-def test_the_headers_say_label_probability_sum_and_the_weightiest_readable_evidence() -> None:
+def test_the_headers_say_label_probability_sum_and_the_reason() -> None:
     assert verdict().headers() == [
         ("X-Priory-Verdict", "spam; spam=0.8808"),
         ("X-Priory-Log-Odds", "+2.000; prior=+0.500"),
-        ("X-Priory-Evidence", "word:pills +1.500; header:subject=lunch -0.250; all else +0.250"),
+        ("X-Priory-Reason", verdict().sentence.replace("“", '"').replace("”", '"')),
     ]
 
 
-def test_a_pattern_whose_name_looks_like_an_n_gram_is_shown() -> None:
-    shown = verdict((Evidence("pattern:program: x", 1.0, ()),)).headers()[-1]
-    assert shown == ("X-Priory-Evidence", "pattern:program: x +1.000; all else +0.000")
+@given(st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), max_size=500), st.integers(20, 78))
+def test_a_folded_header_is_the_same_header_on_lines_that_fit(value: str, first: int) -> None:
+    folded = fold(value, first)
+    assert folded.replace("\n", "") == value
+    line, *others = folded.split("\n")
+    assert all(each.startswith(" ") and each.strip() for each in others)
+    for each, room in ((line, first), *((each, 78) for each in others)):
+        assert len(each) <= room or " " not in each.strip(" ")
 
 
-def test_without_readable_evidence_the_sum_is_shown() -> None:
-    assert verdict(()).headers()[-1] == ("X-Priory-Evidence", "all +0.000")
-
-
-def test_a_reason_takes_the_place_of_evidence() -> None:
+def test_where_nothing_can_be_said_the_reason_says_why() -> None:
     home = "/home/Zoë\r\nX-Injected: yes"
     shown = verdict((), label="unsure", reason=f"no spam has been learned yet in {home}").headers()[-1]
     assert shown == (
@@ -133,24 +118,15 @@ def test_json_gives_back_every_value() -> None:
     read = json.loads(given_verdict.to_json())
     assert read == given_verdict.as_dict()
     assert read["label"] == read["about"] == "spam"
-    assert read["prior"] + sum(each["term"] for each in read["evidence"]) == read["log_odds"] == 2.0
+    sums = [reason["sum"] for reason in (*read["reasons"], *read["against"])]
+    assert read["prior"] + math.fsum(sums) == read["log_odds"] == 2.0
     assert read["probabilities"] == given_verdict.probabilities
-    assert read["evidence"][0] == {"feature": "word:pills", "term": 1.5, "places": [["text", 0, 5]]}
-    assert read["other_evidence"] == 0
-    assert read["kinds"]["word"] == {"features": 1, "sum": 1.5}
-    assert read["prior"] + sum(kind["sum"] for kind in read["kinds"].values()) == read["log_odds"]
+    item = {"text": "word:pills", "sum": 1.5, "counts": {"ham": 0, "spam": 14}, "counted": "word:pills"}
+    assert read["reasons"][0] == {"what": "words of the text", "sum": 1.5, "items": [item]}
+    assert read["sentence"] == given_verdict.sentence
     assert read["thresholds"] == {"spam": 0.9}
     assert read["expected_costs"] == {"ham": 9.0, "spam": 1.0, "unsure": 4}
     assert (read["digest"], read["reason"]) == ("ab" * 32, "")
-
-
-@pytest.mark.parametrize("most", [0, 1, 3, 4, 100])
-def test_evidence_left_out_of_json_is_given_as_one_sum(most: int) -> None:
-    read = json.loads(verdict().to_json(most))
-    assert len(read["evidence"]) == min(most, 4)
-    total = read["prior"] + sum(each["term"] for each in read["evidence"]) + read["other_evidence"]
-    assert total == pytest.approx(read["log_odds"], abs=1e-12)
-    assert read["kinds"] == verdict().as_dict()["kinds"]
 
 
 @given(log_odds=st.floats(allow_nan=False))
@@ -171,8 +147,9 @@ def test_digits_of_what_is_neither_sure_nor_impossible_are_neither_0_nor_1(p: fl
 
 def test_a_verdict_as_text_says_what_and_why_on_one_line() -> None:
     assert str(verdict()) == (
-        "spam: spam with probability 0.8808 (log-odds +2.000 = prior +0.500; word:pills +1.500; "
-        "header:subject=lunch -0.250; all else +0.250)"
+        "spam: spam with probability 0.8808 (log-odds +2.000). "
+        "Probably spam (88 %): it says “word:pills”, as 14 spam and no ham did; it says “source-gram:'ills, '”, as 14 "
+        "spam and no ham did. Against: it says “header-gram:'X-Mail'”."
     )
     assert str(verdict(label="unsure", reason="no ham has been learned yet")).endswith("(no ham has been learned yet)")
 

@@ -12,12 +12,14 @@ from priory.decision import Costs
 from priory.demo import draw
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.journal import JournalError, StoreAddress
+from priory.filter.rule_text import make_rule
+from priory.journal import JournalAwayError, JournalError, RuleEffect, RuleThing, StoreAddress
 from priory.journal.lesson import SyncPoint
 from priory.journal.postgres.feed import Follower
 from real_daemon import wait_until
 from real_postgres import Postgres, Proxy, proxy
 
+FROM_ANN = b"From: Ann <ann@mail.example>\nSubject: lunch\n\nLunch on Friday?"
 MAIL = [(drawn.raw, drawn.label, "") for drawn in draw(60, seed=3)]
 
 
@@ -50,6 +52,28 @@ def test_lessons_of_others_arrive_without_a_query(postgres: Postgres, journal_da
         wait_until(lambda: has_followed(checking, learning))
         assert counted(checking) == counted(learning)
         assert not checking.check(MAIL[0][0]).reason
+
+
+def test_rules_of_others_arrive_without_a_query(postgres: Postgres, journal_database: str, tmp_path: Path):
+    url = postgres.url(journal_database)
+    block = make_rule(RuleEffect.BLOCK, RuleThing.DOMAIN, "mail.example")
+    with (
+        Filter.open(tmp_path / "a", Options(store=StoreAddress(url, "a"))) as ruling,
+        Filter.open(tmp_path / "b", Options(store=StoreAddress(url, "b"))) as checking,
+    ):
+        checking.follow()
+        taught(ruling, MAIL)
+        wait_until(lambda: has_followed(checking, ruling))
+        before = checking.check(FROM_ANN).as_dict()
+        for act, label in ((ruling.rules.set, "spam"), (lambda rule: ruling.rules.remove(rule.key), before["label"])):
+            act(block)
+            wait_until(lambda: has_followed(checking, ruling))
+            assert checking.check(FROM_ANN).label == label
+            taught(ruling, MAIL[:1])
+            ruling.learn(MAIL[0][0], MAIL[0][1], user=label)
+            wait_until(lambda: has_followed(checking, ruling))
+            assert checking.check(FROM_ANN).is_ruled == (label == "spam")
+            assert counted(checking) == counted(ruling)
 
 
 THREE = Costs(("ham", "spam", "phishing"), ((0, 9, 9), (9, 0, 9), (9, 9, 0)))
@@ -159,6 +183,29 @@ def test_a_node_that_was_cut_off_goes_on_and_catches_up(postgres: Postgres, jour
         wait_until(lambda: has_followed(checking, learning))
         assert counted(checking) == counted(learning)
         assert checking.trouble is None
+
+
+def test_a_node_that_starts_without_its_server_knows_the_rules(
+    postgres: Postgres, journal_database: str, tmp_path: Path
+):
+    block = make_rule(RuleEffect.BLOCK, RuleThing.DOMAIN, "mail.example")
+    with proxy(postgres.port) as network:
+        options = Options(store=StoreAddress(postgres.url(journal_database, port=network.port), "a"))
+        with Filter.open(tmp_path / "a", options) as filter_:
+            taught(filter_, MAIL)
+            filter_.rules.set(block)
+        network.cut()
+        with Filter.open(tmp_path / "a", options) as filter_:
+            assert filter_.check(FROM_ANN).label == "spam"
+            with pytest.raises(JournalAwayError):
+                filter_.rules.remove(block.key)
+            assert filter_.check(FROM_ANN).label == "spam"
+        network.heal()
+        with Filter.open(tmp_path / "a", options) as filter_:
+            assert filter_.rules.remove(block.key)
+        network.cut()
+        with Filter.open(tmp_path / "a", options) as filter_:
+            assert not filter_.check(FROM_ANN).is_ruled
 
 
 def test_a_lost_follower_notices_that_the_server_is_back(postgres: Postgres, journal_database: str, network: Proxy):

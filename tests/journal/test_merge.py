@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counted import bytes_of, has_counted_nothing, lesson_counts_of
 from journals import CountsOf, Journals, Open
 from priory.bayes.counts import pack_predictions
 from priory.decision import Costs
@@ -13,7 +15,8 @@ from priory.demo import Drawn
 from priory.features import Spec
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.journal import Journal, JournalError, Lesson
+from priory.journal import Journal, JournalError, Lesson, Rule, RuleEffect, RuleKey, RuleThing
+from priory.journal.transfer import merge
 from priory.native.packing import pack
 
 #: Lessons about five messages: which, its label, and when it was learned.
@@ -38,11 +41,10 @@ def journal_of(journals: Journals, home: Path, lessons: Iterable[tuple[int, str,
     return journal
 
 
-def state(filter_: Filter) -> tuple[set, bytes, bytes, bytes, bytes]:
+def state(filter_: Filter) -> tuple[set, list[bytes]]:
     filter_.refresh()
-    counts = filter_._counts.counts
     lessons = {(lesson.digest, lesson.label, lesson.time) for lesson in filter_.journal.lessons()}
-    return lessons, *(part.tobytes() for part in (counts.table, counts.corrections, counts.totals, counts.held_out))
+    return lessons, bytes_of(filter_._counts.counts)
 
 
 @pytest.mark.slow
@@ -92,13 +94,12 @@ def test_merging_is_learning_the_union(tmp_path: Path, mail: list[Drawn], opened
         for drawn in mail[:50]:
             union.learn(drawn.raw, drawn.label)
         assert one.merge(two.journal) == {"added": 20, "relabelled": 0, "known": 10}
-        assert np.array_equal(counts_of(one).table, counts_of(union).table)
+        assert np.array_equal(lesson_counts_of(counts_of(one)), lesson_counts_of(counts_of(union)))
         assert counts_of(one).totals.tolist() == counts_of(union).totals.tolist()
         assert one.merge(two.journal) == {"added": 0, "relabelled": 0, "known": 30}
         for drawn in mail[:50]:
             assert one.forget(drawn.raw).was == drawn.label
-        assert not counts_of(one).table.any()
-        assert not any(counts_of(one).held_out.tobytes())
+        assert has_counted_nothing(counts_of(one))
 
 
 def test_of_two_labels_for_one_message_the_later_counts(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
@@ -120,7 +121,7 @@ def test_two_lessons_that_change_places_are_both_counted(
         two.learn(mail[0].raw, "spam")
         two.learn(mail[1].raw, "ham")
         one.merge(two.journal)
-        assert np.array_equal(counts_of(one).table, counts_of(two).table)
+        assert np.array_equal(lesson_counts_of(counts_of(one)), lesson_counts_of(counts_of(two)))
 
 
 def test_a_journal_merges_with_itself_to_itself(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
@@ -154,3 +155,41 @@ def test_a_journal_with_an_unknown_label_is_refused_and_nothing_is_learned(
             == f"{two.journal.name} has labels this filter does not know: newsletter. Add them to its labels."
         )
         assert one.stats().changes == 0
+
+
+RULES = st.lists(
+    st.builds(
+        Rule,
+        user=st.sampled_from(["", "ann"]),
+        thing=st.just(RuleThing.DOMAIN),
+        text=st.sampled_from(["a.example", "b.example"]),
+        effect=st.sampled_from([RuleEffect.ALLOW, RuleEffect.BLOCK]),
+        time=st.sampled_from([1.0, 2.0]),
+        author=st.sampled_from(["ann", "root"]),
+    ),
+    unique_by=lambda rule: rule.key,
+)
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+@settings(max_examples=15, deadline=None)
+@given(made=st.lists(RULES, min_size=3, max_size=3), order=st.permutations([0, 1, 2]))
+def test_rules_merge_to_the_same_in_whatever_order(
+    made: list[list[Rule]], order: list[int], tmp_path_factory: pytest.TempPathFactory, journals: Journals
+) -> None:
+    folder = tmp_path_factory.mktemp("rules")
+    latest: dict[RuleKey, Rule] = {}
+    for rule in (rule for rules in made for rule in rules):
+        latest[rule.key] = max(latest.get(rule.key, rule), rule, key=lambda each: each.rank)
+    with ExitStack() as stack:
+        others = [stack.enter_context(closing(journals.open(folder / str(i)))) for i in range(3)]
+        for other, rules in zip(others, made, strict=True):
+            with other.writing():
+                for rule in rules:
+                    other.rules.put(rule)
+        for name, way in (("one", [0, 1, 2]), ("two", [*order, *order])):
+            journal = stack.enter_context(closing(journals.open(folder / name)))
+            for i in way:
+                with journal.writing():
+                    merge(journal, others[i])
+            assert journal.rules.every() == sorted(latest.values())

@@ -11,7 +11,8 @@ import pytest
 from journals import CountsOf, Open, Start, only
 from priory.demo import Drawn
 from priory.features import VERSION, pack_features
-from priory.journal import JournalError, Lesson, open_file_to_read
+from priory.filter.rule_text import make_rule
+from priory.journal import JournalError, Lesson, RuleEffect, RuleThing, open_file_to_read
 from priory.journal.sqlite import schema
 
 pytestmark = only("sqlite")
@@ -144,3 +145,15 @@ def test_a_killed_upgrade_leaves_the_old_format(
     monkeypatch.setitem(schema._STEPS, 3, step)
     with opened(home) as filter_:
         assert list(filter_.journal.lessons()) == lessons
+
+
+def test_rules_are_kept_after_an_upgrade(tmp_path: Path, opened: Open) -> None:
+    rule = make_rule(RuleEffect.ALLOW, RuleThing.SENDER, "ann@mail.example")
+    opened(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite", isolation_level=None)) as db:
+        db.executescript("DROP TABLE rules; DROP TABLE rule_revision; PRAGMA user_version = 5")
+    with opened(tmp_path) as filter_:
+        assert filter_.rules.every() == []
+        filter_.rules.set(rule)
+    with opened(tmp_path) as filter_:
+        assert [stored.key for stored in filter_.rules.every()] == [rule.key]

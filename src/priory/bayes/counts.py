@@ -1,24 +1,21 @@
 """The counts of the filter: how often each feature occurred under each label, and how earlier predictions turned out.
 
 All counts are whole numbers. So learning is addition and forgetting is subtraction, both exact and in any order, and
-two tables of the same shape add up to the table of the joined data.
+the counts depend only on which messages were counted.
 """
 
-import mmap
 from array import array
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from itertools import starmap
+from itertools import accumulate, starmap
 from math import isnan
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from priory.bayes.calibration_line import n_outcomes
-from priory.native.table import add, score_bin, subtract
+from priory.native.names import NameTable, memory_of, table_bytes
+from priory.native.table import add, add_features, counts_of, score_bin, subtract, subtract_features
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from typing_extensions import Buffer
 
 #: Held-out scores are counted in bins of this width, from -LIMIT to LIMIT.
@@ -33,7 +30,37 @@ PREDICTION_BYTES: Final = _PREDICTION.size
 #: The score about a label that was hardly known when a message was scored. It is not counted.
 NO_SCORE: Final = float("-inf")
 NO_PREDICTION: Final = _PREDICTION.pack(NO_SCORE, 0)
-_HUGE_BYTES: Final = 1 << 22  # from this size on huge pages are requested: most counts are on a page of their own
+
+
+class FeatureNumbers(Protocol):
+    """The features of a message as numbers, distinct and sorted in each group.
+
+    Group i has `buckets[offsets[i]:offsets[i + 1]]`. The features of the groups in `named`, one bit each, have names of
+    their own and longer numbers.
+    """
+
+    @property
+    def buckets(self) -> "Buffer":
+        """The numbers."""
+
+    @property
+    def offsets(self) -> "Buffer":
+        """Where each group begins."""
+
+    @property
+    def named(self) -> int:
+        """The groups whose features have names."""
+
+
+class CountsShape(NamedTuple):
+    """The sizes that counts in memory depend on."""
+
+    bits: int  #: 2^bits rows for features without names
+    n_labels: int
+    personal_bits: int = 0
+    name_bits: int = 10  #: the table of names has 2^name_bits homes
+    n_names: int = 0
+    n_nameless: int = 0  #: messages whose features were counted without names
 
 
 def contrasts(n_labels: int) -> tuple[int, ...]:
@@ -76,69 +103,74 @@ def pack_scores(scores: Sequence[float], n_contrasts: int) -> list[HeldOut | Non
 
 
 class Counts(NamedTuple):
-    """The table of counts with its corrections, and a histogram of held-out scores for each contrast.
+    """The tables of counts with their corrections, and a histogram of held-out scores for each contrast.
 
-    The counts of single users are kept beside it (see `personal`). Everything lies in anonymous memory, which takes no
-    space until something is counted, or in a mapped file.
+    Features with names of their own are counted in `names`, the others in `rows`. The counts of single users are kept
+    beside them (see `personal`). Everything lies in anonymous memory, which takes no space until something is counted,
+    or in a mapped file.
 
+    >>> from types import SimpleNamespace
     >>> counts = Counts.empty(bits=4, n_labels=2)
-    >>> message = array("I", [3, 7])
+    >>> message = SimpleNamespace(buckets=array("I", [3, 500, 7]), offsets=array("q", [0, 2, 3]), named=0b01)
     >>> counts.add(message, label=1)
     >>> counts.add(message, label=1)
     >>> counts.subtract(message, label=1)
-    >>> counts.table[3].tolist(), counts.totals.tolist()
-    ([0, 1], [0, 1])
+    >>> counts.messages_with(500, 0, named=0b01), counts.messages_with(7, 1, named=0b01), counts.totals.tolist()
+    ((0, 1), (0, 1), [0, 1])
     """
 
     totals: "memoryview[int]"  #: [label]: messages
     held_out: "memoryview[int]"  #: [contrast, bin, 0 or 1]: messages scored before they were learned; 1 had the label
     rows: "memoryview[int]"  #: [bucket]: the counts of each label, then the corrections of each contrast
+    names: NameTable  #: the same columns for each name
     personal_totals: "memoryview[int]"  #: [label]: messages counted for single users
     personal: "memoryview[int]"  #: [row]: the counts of each label; `PersonalBayes.rows` finds a user's rows
 
     @classmethod
     def empty(cls, bits: int, n_labels: int, personal_bits: int = 0) -> Self:
         """Return counts of no messages."""
-        return cls.from_memory(_memory(cls.size_bytes(bits, n_labels)), bits, n_labels, personal_bits)
+        return cls.of_shape(CountsShape(bits, n_labels, personal_bits))
 
     @classmethod
-    def from_memory(cls, memory: "memoryview[int]", bits: int, n_labels: int, personal_bits: int) -> Self:
+    def of_shape(cls, shape: CountsShape) -> Self:
+        """Return counts in zeroed memory, whose parts can be filled with those of other counts of this shape."""
+        return cls.from_memory(memory_of(cls.size_bytes(shape, with_personal=False)), shape)
+
+    @classmethod
+    def from_memory(cls, memory: "memoryview[int]", shape: CountsShape) -> Self:
         """Return counts backed by this memory, with or without the users' counts at its end."""
+        n_labels = shape.n_labels
         n_contrasts = len(contrasts(n_labels))
-        totals_end = 8 * n_labels
-        held_out_end = totals_end + 16 * N_BINS * n_contrasts
-        end = cls.size_bytes(bits, n_labels)
-        personal = memory[end:] if len(memory) > end else _memory(4 * n_labels << personal_bits)
+        sizes = (
+            8 * n_labels,
+            16 * N_BINS * n_contrasts,
+            4 * (n_labels + n_contrasts) << shape.bits,
+            table_bytes(n_labels + n_contrasts, shape.name_bits),
+            8 * n_labels,
+        )
+        ends = list(accumulate(sizes))
+        totals, held_out, rows, names, personal_totals = (
+            memory[end - size : end] for size, end in zip(sizes, ends, strict=True)
+        )
+        personal = memory[ends[-1] :] or memory_of(4 * n_labels << shape.personal_bits)
         return cls(
-            memory[:totals_end].cast("q"),
-            memory[totals_end:held_out_end].cast("q", (n_contrasts, N_BINS, 2)),
-            memory[held_out_end : end - totals_end].cast("I", (1 << bits, n_labels + n_contrasts)),
-            memory[end - totals_end : end].cast("q"),
-            personal.cast("I", (1 << personal_bits, n_labels)),
+            totals.cast("q"),
+            held_out.cast("q", (n_contrasts, N_BINS, 2)),
+            rows.cast("I", (1 << shape.bits, n_labels + n_contrasts)),
+            NameTable(n_labels + n_contrasts, shape.name_bits, shape.n_names, shape.n_nameless, names),
+            personal_totals.cast("q"),
+            personal.cast("I", (1 << shape.personal_bits, n_labels)),
         )
 
     @staticmethod
-    def size_bytes(bits: int, n_labels: int, personal_bits: int | None = None) -> int:
-        """Return the size of the counts in bytes, including the users' table if its size is given."""
+    def size_bytes(shape: CountsShape, *, with_personal: bool) -> int:
+        """Return the size of counts in bytes, with or without the users' table."""
+        n_labels = shape.n_labels
         n_contrasts = len(contrasts(n_labels))
-        personal = 0 if personal_bits is None else 4 * n_labels << personal_bits
-        return 16 * n_labels + 16 * N_BINS * n_contrasts + (4 * (n_labels + n_contrasts) << bits) + personal
-
-    @property
-    def table(self) -> "NDArray[np.uint32]":
-        """[bucket, label]: messages with this feature, as a numpy array."""
-        return self._rows[:, : self.n_labels]
-
-    @property
-    def corrections(self) -> "NDArray[np.int32]":
-        """[bucket, contrast]: the sum of the corrections of the messages with this feature, as a numpy array."""
-        return self._rows[:, self.n_labels :].view("int32")
-
-    @property
-    def _rows(self) -> "NDArray[np.uint32]":
-        import numpy as np  # noqa: PLC0415 - importing it takes longer than checking a message
-
-        return np.asarray(self.rows)
+        rows = 4 * (n_labels + n_contrasts) << shape.bits
+        names = table_bytes(n_labels + n_contrasts, shape.name_bits)
+        personal = 4 * n_labels << shape.personal_bits if with_personal else 0
+        return 16 * n_labels + 16 * N_BINS * n_contrasts + rows + names + personal
 
     @property
     def n_labels(self) -> int:
@@ -156,45 +188,60 @@ class Counts(NamedTuple):
             return list(n_outcomes(self.outcomes(0)))
         return [n_outcomes(self.outcomes(contrast))[1] for contrast in range(self.n_labels)]
 
+    def messages_with(self, number: int, group: int, named: int) -> tuple[int, ...]:
+        """Return how many messages of each label had a feature, given by its number and group.
+
+        This is exact for features with names, unless messages were counted without names.
+        """
+        return counts_of(self.rows, self.names, number, group, named, self.n_labels)
+
     def copy(self) -> Self:
         """Return an independent copy."""
-        return type(self)._restored(self._shape, *self.parts)
+        return type(self)._restored(self.shape, *self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._restored, (self._shape, *map(bytes, self.parts))
+        return self._restored, (self.shape, *map(bytes, self.parts))
 
     @classmethod
-    def _restored(cls, shape: tuple[int, int, int], *parts: "Buffer") -> Self:
+    def _restored(cls, shape: CountsShape, *parts: "Buffer") -> Self:
         """Return counts with the bytes of other counts."""
-        restored = cls.empty(*shape)
-        for new, old in zip(restored, parts, strict=False):
-            new.cast("B")[:] = old
+        restored = cls.of_shape(shape)
+        for new, old in zip(restored.buffers, parts, strict=False):
+            new[:] = old
         return restored
 
     @property
-    def _shape(self) -> tuple[int, int, int]:
-        return len(self.rows).bit_length() - 1, self.n_labels, len(self.personal).bit_length() - 1
+    def shape(self) -> CountsShape:
+        """The sizes of these counts."""
+        return CountsShape(
+            len(self.rows).bit_length() - 1,
+            self.n_labels,
+            len(self.personal).bit_length() - 1,
+            self.names.bits,
+            self.names.n,
+            self.names.nameless,
+        )
 
     @property
     def parts(self) -> "list[memoryview[int]]":
-        """The bytes of totals, held-out scores and tables, as stored; without the users' table if that is empty."""
+        """The bytes of all parts, as stored; without the users' table if that is empty."""
         return self.buffers if any(self.personal_totals) else self.buffers[:-1]
 
     @property
     def buffers(self) -> "list[memoryview[int]]":
         """The bytes of all parts, including empty ones."""
-        return [part.cast("B") for part in self]
+        return [part.memory if isinstance(part, NameTable) else part.cast("B") for part in self]
 
-    def add(self, buckets: "Buffer", label: int, held_out: HeldOut | None = None) -> None:
+    def add(self, features: FeatureNumbers, label: int, held_out: HeldOut | None = None) -> None:
         """Count one message and the prediction made of it."""
         predicted = self._predictions(held_out)
-        add(self.rows, buckets, label, _corrections(predicted))
+        add_features(self.rows, self.names, *_numbers(features), label, _corrections(predicted))
         self._count(label, predicted, 1)
 
-    def subtract(self, buckets: "Buffer", label: int, held_out: HeldOut | None = None) -> None:
+    def subtract(self, features: FeatureNumbers, label: int, held_out: HeldOut | None = None) -> None:
         """Reverse one `add` exactly; ValueError is raised, and nothing changes, for a message that was never added."""
         predicted = self._predictions(held_out)
-        subtract(self.rows, buckets, label, _corrections(predicted))
+        subtract_features(self.rows, self.names, *_numbers(features), label, _corrections(predicted))
         self._count(label, predicted, -1)
 
     def add_personal(self, rows: "Buffer", label: int) -> None:
@@ -223,16 +270,8 @@ class Counts(NamedTuple):
                 self.held_out[i, bin_of(score), int(about[i] == label)] += sign
 
 
-def _memory(size: int) -> "memoryview[int]":
-    """Return zeroed anonymous memory."""
-    try:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except OSError:
-        raise MemoryError(f"not enough memory for counts of {size:,} bytes") from None
-    if size >= _HUGE_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # not every kernel has them
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return memoryview(memory)
+def _numbers(features: FeatureNumbers) -> "tuple[Buffer, Buffer, int]":
+    return features.buckets, features.offsets, features.named
 
 
 def has_correction(held_out: HeldOut) -> bool:

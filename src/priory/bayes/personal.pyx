@@ -55,11 +55,11 @@ cdef class PersonalBayes:
             raise IndexError(f"{len(self.one_in)} groups have {len(self.weights)} weights")
         self.damping, self.smoothing, self.doubt, self.trust = damping, smoothing, doubt, trust
 
-    def rows(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint64_t key, int bits):
+    def rows(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint64_t key, int bits, int extra=0):
         """Return the rows in which a user's message is counted, in a table of 2^bits rows; the totals' rows come first.
 
-        Group i of the message has `buckets[offsets[i]:offsets[i + 1]]`. Groups that the model does not know are
-        ignored.
+        Group i of the message has `buckets[offsets[i]:offsets[i + 1]]`, whose last `extra` bits do not count. Groups
+        that the model does not know are ignored.
         """
         cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
         cdef Py_ssize_t n = TOTALS, i, m, group
@@ -70,7 +70,7 @@ cdef class PersonalBayes:
         for i in range(TOTALS):
             out[i] = row_of(BEYOND + i, key, mask)
         for group in range(min(len(self.one_in), offsets.shape[0] - 1)):
-            n += self.pick(buckets, offsets, group, key, mask, out + n, <int64_t*> places.data.as_longlongs)
+            n += self.pick(buckets, offsets, extra, group, key, mask, out + n, <int64_t*> places.data.as_longlongs)
         return found[:n]
 
     cdef int fit(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1:
@@ -83,15 +83,15 @@ cdef class PersonalBayes:
             raise IndexError(f"{offsets.shape[0]} offsets do not divide {buckets.shape[0]} buckets")
         return 0
 
-    cdef Py_ssize_t pick(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, Py_ssize_t group, uint64_t key,
-                         uint64_t mask, uint32_t* rows, int64_t* places) noexcept nogil:
+    cdef Py_ssize_t pick(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, int extra, Py_ssize_t group,
+                         uint64_t key, uint64_t mask, uint32_t* rows, int64_t* places) noexcept nogil:
         """Write the rows and places of the counted features of a group; return their number."""
         cdef uint32_t one_in = self.one_in.data.as_uints[group]
         cdef Py_ssize_t i, m = 0
         if one_in:
             for i in range(offsets[group], offsets[group + 1]):
-                if is_picked(buckets[i], one_in):
-                    rows[m], places[m] = row_of(buckets[i], key, mask), i
+                if is_picked(buckets[i] >> extra, one_in):
+                    rows[m], places[m] = row_of(buckets[i] >> extra, key, mask), i
                     m += 1
         return m
 
@@ -101,7 +101,7 @@ cdef class PersonalBayes:
         return [least(rows, key, mask, label) for label in range(rows.shape[1])]
 
     def add_terms(self, double[::1] terms, const uint32_t[:, ::1] rows, const uint32_t[::1] buckets,
-                  const int64_t[::1] offsets, uint64_t key, Py_ssize_t label):
+                  const int64_t[::1] offsets, uint64_t key, Py_ssize_t label, int extra=0):
         """Add the user's own evidence to the term of each feature, and return its sum.
 
         The table has 2^bits rows.
@@ -125,7 +125,7 @@ cdef class PersonalBayes:
         cdef uint32_t* which = found.data.as_uints
         cdef int64_t* at = <int64_t*> places.data.as_longlongs
         for group in range(min(len(self.one_in), offsets.shape[0] - 1)):
-            m = self.pick(buckets, offsets, group, key, mask, which, at)
+            m = self.pick(buckets, offsets, extra, group, key, mask, which, at)
             scale = n / (n + self.trust) * self.weights.data.as_doubles[group] / (m + self.damping)
             for i in range(m):
                 fetch(&rows[which[i], 0])

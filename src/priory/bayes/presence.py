@@ -37,7 +37,7 @@ from math import nan
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from priory.bayes.calibration import Calibration
-from priory.bayes.counts import BIN_WIDTH, SCORE_LIMIT, Counts
+from priory.bayes.counts import BIN_WIDTH, SCORE_LIMIT, Counts, FeatureNumbers
 from priory.native.table import Scorer
 
 if TYPE_CHECKING:
@@ -68,25 +68,32 @@ class PresenceBayes:
         self.rate = rate
         self.scorer = _scorer(weights, self.damping, smoothing, rate / UNIT)
 
-    def terms(
-        self, buckets: "Buffer", offsets: "Buffer", counts: Counts, label: int, slope: float = 1
-    ) -> "array[float]":
+    def terms(self, features: FeatureNumbers, counts: Counts, label: int, slope: float = 1) -> "array[float]":
         """Return one term per feature, times a slope; their sum is the score of the label against the rest.
 
+        >>> from types import SimpleNamespace
+        >>> def message(*buckets):
+        ...     return SimpleNamespace(buckets=array("I", buckets), offsets=array("q", [0, len(buckets)]), named=1)
         >>> counts = Counts.empty(bits=4, n_labels=2)
-        >>> counts.add(array("I", [1, 2]), label=0)
-        >>> counts.add(array("I", [2, 3]), label=1)
+        >>> counts.add(message(1, 2), label=0)
+        >>> counts.add(message(2, 3), label=1)
         >>> model = PresenceBayes(weights=(1.0,), smoothing=0.5, damping=0.0)
-        >>> terms = model.terms(array("I", [2, 3]), array("q", [0, 2]), counts, label=1)
-        >>> [round(term, 3) for term in terms]  # log(1.5 / 0.5) / 2 for the second
+        >>> [round(term, 3) for term in model.terms(message(2, 3), counts, label=1)]  # the second: log(1.5 / 0.5) / 2
         [0.0, 0.549]
         """
-        return self.scorer.terms(counts.rows, counts.totals, buckets, offsets, label, slope)
+        return self.scorer.terms(
+            counts.rows, counts.names, counts.totals,
+            features.buckets, features.offsets, features.named, label, slope,
+        )  # fmt: skip
 
     def learning_run(
-        self, counts: Counts, messages: "list[tuple[Buffer, Buffer]]", labels: Sequence[int], in_turn: Sequence[bool]
+        self,
+        counts: Counts,
+        messages: "list[tuple[Buffer, Buffer, int]]",
+        labels: Sequence[int],
+        in_turn: Sequence[bool],
     ) -> "LearningRun":
-        """Return messages prepared for learning in order, each given by its buckets and the offsets of its groups.
+        """Return messages prepared for learning in order, each given by `buckets`, `offsets` and `named`.
 
         Messages marked in `in_turn` are scored before they are counted, once there is enough mail of each label to
         compare.
@@ -99,7 +106,7 @@ class LearningRun(NamedTuple):
     """Messages that are scored and counted in order, for as long as the calibration is certain of their labels.
 
     >>> counts, model = Counts.empty(bits=4, n_labels=2), PresenceBayes(weights=(1.0,), smoothing=0.5, damping=0.0)
-    >>> one, other = ((array("I", [bucket]), array("q", [0, 1])) for bucket in (3, 4))
+    >>> one, other = ((array("I", [bucket]), array("q", [0, 1]), 1) for bucket in (3, 4))
     >>> run = model.learning_run(counts, [one, other, other, one], labels=[0, 1, 1, 1], in_turn=[True] * 4)
     >>> run.learn(0, 4, [Calibration(1.0, 0.0)], certain=1.0)
     3
@@ -109,7 +116,7 @@ class LearningRun(NamedTuple):
 
     model: PresenceBayes
     counts: Counts
-    messages: "list[tuple[Buffer, Buffer]]"
+    messages: "list[tuple[Buffer, Buffer, int]]"
     labels: "array[int]"
     in_turn: bytes
     scores: "array[float]"  #: [message · contrast]: NaN where not scored (yet)
@@ -123,7 +130,7 @@ class LearningRun(NamedTuple):
         counts = self.counts
         numbers = array("d", [number for line in lines for number in (line.slope, line.intercept)])
         return self.model.scorer.learn(
-            counts.rows, counts.totals, counts.held_out, self.messages, self.labels, self.in_turn,
+            counts.rows, counts.names, counts.totals, counts.held_out, self.messages, self.labels, self.in_turn,
             start, late, numbers, certain, SCORE_LIMIT, BIN_WIDTH, self.scores,
         )  # fmt: skip
 

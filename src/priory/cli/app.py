@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "forget": ("forget", "forget"),
     "age": ("age", "age"),
     "lessons": ("lessons", "lessons"),
+    "rule": ("rule", "app"),
     "check": ("check", "check"),
     "explain": ("explain", "explain"),
     "filter": ("filter", "filter_message"),

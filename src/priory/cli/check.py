@@ -1,6 +1,5 @@
 """`priory check`: judge messages and print one line for each."""
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from priory.cli.options import (
     read_options,
     require_home,
 )
-from priory.filter.verdict import MOST_EVIDENCE, Verdict, digits, remedy
+from priory.filter.verdict import Verdict, digits, remedy
 from priory.html.text import printable
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def check(
 
     Prints one line per message: the verdict, the probability of spam and the message's source. With more than two
     labels, the line also names the label that the probability belongs to. With `--json`, prints one object per line,
-    including the strongest evidence.
+    including the reasons, with the parts of the message that they name.
 
     **Examples**
 
@@ -56,7 +55,7 @@ def check(
     with command_errors():
         corpus = read_mail(paths, "", home)
         to_text = _json_line if as_json else _line
-        with checked(corpus, folder, read_options(home), to_text, jobs, user) as results:
+        with checked(corpus, folder, read_options(home), to_text, jobs, user, located=as_json) as results:
             for result in results:
                 n_messages += result.n_messages
                 reason = result.reason if result.n_messages else reason
@@ -75,4 +74,4 @@ def _line(verdict: Verdict, message: "Labelled") -> str:
 
 
 def _json_line(verdict: Verdict, message: "Labelled") -> str:
-    return json.dumps({"source": message.source, **verdict.as_dict(MOST_EVIDENCE)}, ensure_ascii=False) + "\n"
+    return verdict.to_json(source=message.source) + "\n"

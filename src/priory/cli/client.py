@@ -149,9 +149,9 @@ def _seconds_left(end: float) -> float:
 
 def _line_from_answer(fields: list[str], headers: bytes, path: str) -> str | None:
     """Return the line that `check` prints for these headers, None if `check` would print more."""
-    verdict, _, rest = headers.decode("latin-1").partition("\n")
+    verdict = headers.decode("latin-1").partition("\n")[0]
     label, _, claim = verdict.strip().removeprefix("X-Priory-Verdict: ").partition("; ")
-    if not claim or "\nX-Priory-Evidence: " not in rest:  # `check` also prints the reason why nothing can be said
+    if not claim or "Taught: yes" not in fields:  # `check` also prints the reason why nothing can be said
         return None
     about, _, probability = claim.partition("=")
     widest = next((field.removeprefix("Widest: ") for field in fields if field.startswith("Widest: ")), "")

@@ -85,7 +85,7 @@ def _days(n: int) -> str:
 
 def _in_words(values: dict[str, Any]) -> dict[str, str]:
     """Return a line of text for each section."""
-    from priory.bayes import Counts  # noqa: PLC0415
+    from priory.bayes.counts import Counts, CountsShape  # noqa: PLC0415
     from priory.filter.options import Limits  # noqa: PLC0415
     from priory.filter.promise import one_in  # noqa: PLC0415
     from priory.filter.verdict import steps  # noqa: PLC0415
@@ -93,6 +93,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
     ham_lost = values["promise"]["ham_lost"]
     bits, labels, unwanted = values["table"]["bits"], values["labels"], values["unwanted"]
     costs, silence, serve, http = values["costs"], values["silence"], values["serve"], values["http"]
+    empty_bytes = Counts.size_bytes(CountsShape(bits, len(labels)), with_personal=False)
     mistakes = [f"{true} judged {verdict} {cost:g}" for verdict in labels for true, cost in costs[verdict].items()]
     off = [kind for kind, is_on in values["features"].items() if not is_on]
     return {
@@ -102,7 +103,7 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         "verdicts": steps(values["thresholds"]) or "by lowest expected cost",
         "features": f"all but {', '.join(off)}" if off else "all",
         "patterns": ", ".join(values["patterns"]) or "none",
-        "table": f"2^{bits} buckets, {Counts.size_bytes(bits, len(labels)) / 1e6:,.0f} MB; "
+        "table": f"2^{bits} buckets, {empty_bytes / 1e6:,.0f} MB; "
         f"for single users 2^{values['table']['personal_bits']}",
         "promise": f"at most {one_in(ham_lost)} of your ham is called spam" if ham_lost else "none",
         "silence": f"counts after {_days(silence['days'])}{'; a sample is learned' if silence['learn'] else ''}",

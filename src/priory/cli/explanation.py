@@ -1,9 +1,9 @@
-"""An explanation for the terminal: the sums, the strongest evidence, and the message in colours.
+"""An explanation for the terminal: the reasons in words, the message in colours, and the sums.
 
 Commands import this module only when they print for a person, because rich takes long to load.
 """
 
-from itertools import zip_longest
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from rich.columns import Columns
@@ -14,12 +14,13 @@ from rich.text import Text
 
 from priory.filter.explanation import round_to_sum
 from priory.filter.spamassassin import is_unwanted
-from priory.filter.verdict import digits, in_words, remedy
+from priory.filter.verdict import RULE, digits, in_words, remedy
 from priory.html.text import printable
 
 if TYPE_CHECKING:
     from priory.filter.explanation import ColouredSection, Explanation
-    from priory.filter.verdict import Evidence, Verdict
+    from priory.filter.reasons import Item, VerdictReason
+    from priory.filter.verdict import Verdict
 
 FOR: Final = "#c0392b"
 AGAINST: Final = "#1e8449"
@@ -27,14 +28,15 @@ _UNWANTED, _WANTED, _UNSURE = "bold white on #c0392b", "bold white on #1e8449", 
 _SHADES_FOR: Final = ("", "#ffffff on #5a2420", "#ffffff on #842c24", "#ffffff on #b93c2f")
 _SHADES_AGAINST: Final = ("", "#ffffff on #1d4a2e", "#ffffff on #1f6b3d", "#ffffff on #1e8449")
 _MOST_LINES: Final = 24  # of the coloured text
-_MOST_ROWS: Final = 8  # of the evidence on each side
+_MOST_REASONS: Final = 3
+_MOST_ITEMS: Final = 4  # of a reason
 _BAR: Final = 10  # characters
 
 _Row = tuple[tuple[str, ...], float]  # cells, and their contribution to the log-odds
 
 
 def show_explanation(explanation: "Explanation", console: Console | None = None) -> None:
-    """Print the verdict, the sums of its log-odds, the strongest evidence, and the coloured text."""
+    """Print the verdict in a sentence, its strongest reasons, the coloured text, and the sums of its log-odds."""
     console = console or Console(highlight=False)
     verdict = explanation.verdict
     console.print(_headline(verdict))
@@ -42,18 +44,20 @@ def show_explanation(explanation: "Explanation", console: Console | None = None)
         console.print(Text(f"{verdict.reason}; {remedy(verdict.reason)}"))
     if verdict.is_untaught:
         return
-    console.print(_costs(verdict))
-    if verdict.user:
-        console.print(Text(in_words(verdict)))
+    console.print(Text(printable(verdict.sentence)))
     console.print()
-    console.print(_sums(explanation))
-    console.print()
-    console.print(_evidence(verdict, console.width))
+    console.print(_reasons(explanation, console.width))
     for section in explanation.sections:
         if section.name in ("headers", "text") and section.text.strip():
             console.print()
             console.print(Text(section.name, "bold"))
             console.print(Padding(_coloured(section), (0, 0, 0, 2)))
+    console.print()
+    console.print(_costs(verdict))
+    if verdict.user:
+        console.print(Text(in_words(verdict)))
+    console.print()
+    console.print(_sums(explanation))
 
 
 def _headline(verdict: "Verdict") -> Text:
@@ -102,26 +106,47 @@ def _bar(value: float, largest: float) -> Text:
     return Text("█" * length, FOR if value > 0 else AGAINST)
 
 
-def _evidence(verdict: "Verdict", width: int) -> Table:
-    """Return the strongest words and facts on both sides; n-grams appear only in the sums and colours."""
-    towards = [e for e in verdict.readable if e.term > 0][:_MOST_ROWS]
-    away = [e for e in verdict.readable if e.term < 0][:_MOST_ROWS]
-    room = max((width - 2 * len(" +0.000  ")) // 2 - 2, 8)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title, colour in ((f"for {verdict.about}", FOR), ("against", AGAINST)):
-        table.add_column(title, style=colour, no_wrap=True)
-        table.add_column("", justify="right", no_wrap=True)
-    for one, other in zip_longest(towards, away):
-        table.add_row(*_cells(one, room), *_cells(other, room))
+def _foremost(reasons: "list[VerdictReason]", most: int) -> "list[VerdictReason]":
+    """Return the first reasons, and the rules of people wherever they stand."""
+    return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE]
+
+
+def _reasons(explanation: "Explanation", width: int) -> Table:
+    """Return the three strongest reasons for the label and the best one against, with their weightiest items."""
+    about, labels = explanation.verdict.about, tuple(explanation.verdict.claims)
+    reasons = explanation.reasons
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column(f"for {about}", no_wrap=True)
+    table.add_column("sum", justify="right", no_wrap=True)
+    table.add_column("lessons", no_wrap=True)
+    room = max(width - 2 * 2 - len(" +0.000") - _widest_counts(reasons, labels), 16)
+    for reason in _foremost([reason for reason in reasons if reason.share > 0], _MOST_REASONS):
+        _add_reason(table, reason, labels, FOR, room)
+    against = [reason for reason in reasons if reason.share <= 0]
+    if against:
+        table.add_row(Text("against", "bold"), "", "")
+    for reason in _foremost(against, 1):
+        _add_reason(table, reason, labels, AGAINST, room)
     return table
 
 
-def _cells(evidence: "Evidence | None", room: int) -> tuple[Text, str]:
-    """Return the feature's name, shortened to the available width, and its term."""
-    if evidence is None:
-        return Text(""), ""
-    name = printable(evidence.feature)
-    return Text(name if len(name) <= room else f"{name[: room - 1]}…"), f"{evidence.term:+.3f}"
+def _widest_counts(reasons: "Iterable[VerdictReason]", labels: tuple[str, ...]) -> int:
+    return max((len(_counts(item, labels)) for reason in reasons for item in reason.items), default=0)
+
+
+def _add_reason(table: Table, reason: "VerdictReason", labels: tuple[str, ...], colour: str, room: int) -> None:
+    table.add_row(Text(reason.what, colour), Text(f"{reason.share:+.3f}", colour), "")
+    for item in reason.items[:_MOST_ITEMS]:
+        text = printable(item.text)
+        text = text if len(text) <= room - 2 else f"{text[: room - 3]}…"
+        table.add_row(Text(f"  {text}"), f"{item.share:+.3f}", Text(_counts(item, labels), "dim"))
+
+
+def _counts(item: "Item", labels: tuple[str, ...]) -> str:
+    """Return how many lessons of each label had an item; empty if none had."""
+    if not item.counts:
+        return ""
+    return ", ".join(f"{n:,} {label}" for n, label in zip(item.counts, labels, strict=True))
 
 
 def _coloured(section: "ColouredSection") -> Text:

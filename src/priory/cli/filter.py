@@ -47,7 +47,7 @@ def filter_message(
             from priory.filter.headers import mark  # noqa: PLC0415 - a failing import must not stop the mail
 
             filter_ = stack.enter_context(open_filter(home))
-            prepared = filter_.prepare(raw)
+            prepared = filter_.prepare(raw, located=True)
             verdict = filter_.check(prepared, user)
             message, checked = mark(raw, verdict), (prepared, verdict)
         except Exception as error:  # noqa: BLE001 - mail must flow, whatever goes wrong here

@@ -18,9 +18,9 @@ def merge(
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Add the lessons of other filters; a lesson that both have is not added twice.
+    """Add the lessons and rules of other filters; a lesson that both have is not added twice.
 
-    If both filters know a message, the later lesson counts.
+    If both filters know a message, or have a rule about the same thing, the later counts.
 
     **Example**
 
@@ -28,14 +28,17 @@ def merge(
     """
     counts: Counter[str] = Counter()
     with open_filter(home, make=True) as filter_:
+        before = {*filter_.rules.every()}
         for other in others:
             counts.update(_merge(filter_, other))
+        n_rules = len({*filter_.rules.every()} - before)
     if as_json:
-        print(json.dumps(dict(counts)))  # noqa: T201
-    else:
-        print(  # noqa: T201
-            f"added {counts['added']:,}, relabelled {counts['relabelled']:,}, already known {counts['known']:,}"
-        )
+        print(json.dumps({**counts, "rules": n_rules}))  # noqa: T201
+        return
+    rules = f"; {n_rules:,} {'rule' if n_rules == 1 else 'rules'} added or replaced" if n_rules else ""
+    print(  # noqa: T201
+        f"added {counts['added']:,}, relabelled {counts['relabelled']:,}, already known {counts['known']:,}{rules}"
+    )
 
 
 def _merge(filter_: "Filter", other: str) -> dict[str, int]:

@@ -100,12 +100,12 @@ def command_errors() -> Iterator[None]:
     """Turn errors that the user can correct into CommandError; all other errors keep their traceback."""
     from priory.config import ConfigError  # noqa: PLC0415 - not needed for --help
     from priory.corpus import CorpusError  # noqa: PLC0415
-    from priory.journal import JournalError, ReservedUserError, SelectionError  # noqa: PLC0415
+    from priory.journal import JournalError, ReservedUserError, RuleError, SelectionError  # noqa: PLC0415
     from priory.processes.workers import WorkerError  # noqa: PLC0415
 
     try:
         yield
-    except (ConfigError, CorpusError, JournalError, ReservedUserError, SelectionError, WorkerError) as error:
+    except (ConfigError, CorpusError, JournalError, ReservedUserError, RuleError, SelectionError, WorkerError) as error:
         raise CommandError(str(error)) from None
 
 

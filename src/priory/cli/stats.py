@@ -69,6 +69,8 @@ def _show(stats: "Stats", home: Path, options: "Options", limits: str) -> None:
     if stats.origins:
         table.add_row("origins", Text(printable(f"{stats.origins.finding} {stats.origins.advice}")))
     table.add_row("thresholds", steps(stats.thresholds) or "by expected cost")
+    nameless = f"; {stats.nameless:,} lessons of an older version have none" if stats.nameless else ""
+    table.add_row("names", f"{stats.names:,}{nameless}")
     table.add_row("buckets in use", f"{stats.buckets_used:,} of {stats.buckets:,}")
     table.add_row("limits", limits)
     table.add_row("journal", f"{stats.journal_bytes / 1e6:,.1f} MB, {stats.changes:,} changes")

@@ -70,7 +70,7 @@ def export(
     ] = None,
     home: Home = HOME,
 ) -> None:
-    """Write all lessons of a user with everything that the journal has of them, one JSON object per line.
+    """Write all lessons and rules of a user with everything that the journal has of them, one JSON object per line.
 
     The field 'features' holds packed numbers in base64. Neither they nor the journal contain words of the mail. A new
     file is readable by its owner only.
@@ -92,14 +92,20 @@ def export(
             return
         try:
             with open(to, "w", encoding="utf-8", opener=private_opener) as file:
-                n = _write(file, every)
+                n_lessons, n_rules = _write(file, every)
         except OSError as error:
             raise CommandError(f"{to} cannot be written: {error.strerror}") from None
-    print(f"{_lessons(n)} of {printable(user)} written to {to}")  # noqa: T201
+    print(f"{_in_words(n_lessons, n_rules)} of {printable(user)} written to {to}")  # noqa: T201
 
 
-def _write(file: TextIO, lessons: "Iterable[dict[str, Any]]") -> int:
-    return sum(1 for lesson in lessons if file.write(json.dumps(lesson, ensure_ascii=False) + "\n"))
+def _write(file: TextIO, every: "Iterable[dict[str, Any]]") -> tuple[int, int]:
+    """Write lessons and rules; return the number of each."""
+    n_lessons = n_rules = 0
+    for each in every:
+        file.write(json.dumps(each, ensure_ascii=False) + "\n")
+        n_rules += "rule" in each
+        n_lessons += "rule" not in each
+    return n_lessons, n_rules
 
 
 @app.command()
@@ -109,7 +115,7 @@ def delete(
     home: Home = HOME,
     as_json: Json = False,
 ) -> None:
-    """Delete all data of a user: lessons, confirmations, and records of forgotten lessons.
+    """Delete all data of a user: lessons, rules, confirmations, and records of forgotten lessons.
 
     Afterwards the counts are exactly as if this user had never taught the filter.
 
@@ -119,27 +125,28 @@ def delete(
     """
     n_deleted = 0
     with open_filter(home) as filter_:
-        n = _count_lessons(filter_, user)
+        n, n_rules = _count_lessons(filter_, user), len(filter_.rules.of(user))
         if yes:
             with bar("deleting", lambda: n, quiet=as_json) as advance:
                 for n_in_group in filter_.users.delete(user):
                     n_deleted += n_in_group
                     advance(n_in_group)
     if as_json:
-        print(json.dumps({"lessons": n, "deleted": n_deleted}))  # noqa: T201
+        print(json.dumps({"lessons": n, "deleted": n_deleted, "rules": n_rules}))  # noqa: T201
     elif yes:
-        print(f"deleted {_lessons(n_deleted)} of {printable(user)}")  # noqa: T201
-    elif n:
+        print(f"deleted {_in_words(n_deleted, n_rules)} of {printable(user)}")  # noqa: T201
+    elif n + n_rules:
         rest = "none deleted: --yes deletes them, export shows them"
-        if n == 1:
+        if n + n_rules == 1:
             rest = "not deleted: --yes deletes it, export shows it"
-        print(f"{_lessons(n)} of {printable(user)}, {rest}")  # noqa: T201
+        print(f"{_in_words(n, n_rules)} of {printable(user)}, {rest}")  # noqa: T201
     else:
         raise CommandError(_no_lessons(user, home))
 
 
-def _lessons(n: int) -> str:
-    return f"{n:,} {'lesson' if n == 1 else 'lessons'}"
+def _in_words(n_lessons: int, n_rules: int) -> str:
+    lessons = f"{n_lessons:,} {'lesson' if n_lessons == 1 else 'lessons'}"
+    return f"{lessons} and {n_rules:,} {'rule' if n_rules == 1 else 'rules'}" if n_rules else lessons
 
 
 def _no_lessons(user: str, home: Path) -> str:

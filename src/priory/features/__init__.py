@@ -1,29 +1,43 @@
-"""Extracts features from a message: readable names, hashed to buckets.
+"""Extracts features from a message: readable names, hashed to numbers.
 
-A feature is `kind:value` (`word:offer`, `pair:limited time`, `sender:mail.example`). The journal stores only bucket
-numbers. To explain a message, its features are extracted again with their names. `kinds.pyx` has the kinds; a `Spec`
-switches them on and off.
+A feature is `kind:value` (`word:offer`, `pair:limited time`, `sender:mail.example`). The journal stores only numbers:
+for n-grams the bucket, one of 2^bits, which they share; for all other kinds five bits more, so that hardly any two
+names have the same number. To explain a message, its features are extracted again with their names. `kinds.pyx` has the
+kinds; a `Spec` switches them on and off.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from priory.features.kinds import KINDS, find
+from priory.features.kinds import KINDS, NAMED, find
 from priory.features.sections import Section
 from priory.message import Message, parse
 from priory.native.packing import pack, unpack
+from priory.native.table import bits_of_names
 
 if TYPE_CHECKING:
     from array import array
 
-__all__ = ["KINDS", "Features", "Numbers", "Occurrences", "Spec", "extract", "pack_features", "unpack_features"]
+    from priory.features.places import Places
 
-#: Changes whenever the same message would give other buckets: a journal of another version cannot be extended.
-VERSION: Final = 2
-MOST_BITS: Final = 28  #: a bucket number and the number of its kind share 32 bits
+__all__ = [
+    "KINDS",
+    "NAMED",
+    "Features",
+    "Numbers",
+    "Occurrences",
+    "Spec",
+    "extract",
+    "pack_features",
+    "unpack_features",
+]
 
-Numbers: TypeAlias = "array[int] | memoryview[int]"  #: bucket numbers or byte offsets
+#: Changes whenever the same message would give other numbers.
+VERSION: Final = 3
+MOST_BITS: Final = 28  #: the number of a feature and the number of its kind share 32 bits
+
+Numbers: TypeAlias = "array[int] | memoryview[int]"  #: of features, or byte offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,55 +67,85 @@ class Occurrences(NamedTuple):
 
 
 class Features:
-    """The features of a message: distinct buckets in order, grouped by kind.
+    """The features of a message: distinct numbers in order, grouped by kind.
 
-    Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. `extracted_from` is the raw message and the spec, or None
-    for features that were read from the journal.
+    Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. The kinds in `named`, one bit each, have names of their
+    own and longer numbers; in lessons of an older version, no kind has. `extracted_from` is the raw message and the
+    spec, or None for features that were read from the journal.
     """
 
-    __slots__ = ("buckets", "extracted_from", "offsets")
+    __slots__ = ("_found", "buckets", "extracted_from", "named", "offsets")
 
-    def __init__(self, buckets: Numbers, offsets: Numbers, extracted_from: tuple[bytes, Spec] | None = None) -> None:
+    def __init__(
+        self, buckets: Numbers, offsets: Numbers, extracted_from: tuple[bytes, Spec] | None = None, named: int = NAMED
+    ) -> None:
         self.buckets = buckets
         self.offsets = offsets
         self.extracted_from = extracted_from
+        self.named = named
+        self._found: list[Any] | None = None  # with positions, if they were wanted at the first extraction
 
     def __len__(self) -> int:
         return len(self.buckets)
 
+    def extra_bits(self, bits: int) -> int:
+        """Return how many bits more than its bucket, one of 2^bits, a feature with a name has."""
+        return bits_of_names(bits) - bits if self.named else 0
+
     @property
     def occurrences(self) -> tuple[tuple[Occurrences, ...], ...]:
-        """The position and name of each feature, per kind. Extracts them again, because only explanations need them."""
+        """The position and name of each feature, per kind. Only explanations need them."""
         return self.occurrences_of(frozenset(KINDS))
 
     def occurrences_of(self, kinds: frozenset[str]) -> tuple[tuple[Occurrences, ...], ...]:
         """Return the occurrences of these kinds; the other kinds are empty."""
         if self.extracted_from is None:
             return ()
-        raw, spec = self.extracted_from
         by_kind: list[list[Occurrences]] = [[] for _ in KINDS]
-        for kind, occurrences in find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found():
-            by_kind[kind].append(Occurrences(*occurrences))
+        for kind, occurrences in self._find(kinds):
+            if KINDS[kind] in kinds:
+                by_kind[kind].append(Occurrences(*occurrences))
         return tuple(tuple(occurrences) for occurrences in by_kind)
 
+    def _find(self, kinds: frozenset[str]) -> list[Any]:
+        """Return what `Keys.found` returned for these kinds at least."""
+        if self._found is not None:
+            return self._found
+        if self.extracted_from is None:
+            return []
+        raw, spec = self.extracted_from
+        return find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found()
 
-def extract(message: Message, spec: Spec) -> Features:
-    """Return the features of a message.
+    def places(self, terms: "array[float]", sign: int, headers: dict[bytes, int]) -> "Places":
+        """Return the places of the message with their shares of these terms; see `Places`."""
+        from priory.features.places import Places  # noqa: PLC0415 - a quick start without an explanation
+
+        if self._found is None:
+            self._found = self._find(frozenset(KINDS))
+        return Places(self._found, self.buckets, self.offsets, terms, sign, headers)
+
+
+def extract(message: Message, spec: Spec, *, located: bool = False) -> Features:
+    """Return the features of a message, and their positions if `located`: an explanation then extracts nothing again.
 
     >>> from priory.message import parse
     >>> features = extract(parse(b"Subject: hello\\n\\nCheap watches, cheap pills"), Spec(kinds=frozenset({"word"})))
     >>> len(features)
     3
     """
-    keys = find(message, spec.kinds, spec.patterns, spec.bits)
-    return Features(*keys.distinct(len(KINDS)), (message.raw, spec))
+    keys = find(message, spec.kinds, spec.patterns, spec.bits, located)
+    features = Features(*keys.distinct(len(KINDS)), (message.raw, spec))
+    if located:
+        features._found = keys.found()
+    return features
 
 
 def pack_features(features: Features, bits: int) -> bytes:
     """Return the features as the journal stores them."""
-    return pack(features.buckets, features.offsets, bits)
+    return pack(features.buckets, features.offsets, bits, features.named)
 
 
 def unpack_features(blob: bytes, bits: int) -> Features:
     """Return the features that `pack_features` wrote. Raise ValueError for damaged bytes."""
-    return Features(*unpack(blob, len(KINDS), bits))
+    buckets, offsets, named = unpack(blob, len(KINDS), bits, NAMED)
+    return Features(buckets, offsets, named=named)

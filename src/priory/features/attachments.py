@@ -1,7 +1,7 @@
 """Features of attachments: their types, extensions, sizes and digests.
 
 Such features do not occur in the message as text, so an explanation shows them in a section of their own, one line
-each. `LineSection` builds such a section; facts about the message use it, too.
+each. `LineSection` builds such a section.
 """
 
 from collections.abc import Iterator

@@ -4,11 +4,13 @@
 All work per byte of a message happens here. No loop allocates Python objects. All text is UTF-8.
 """
 
-from cpython.array cimport array, clone
+from cpython.array cimport array, clone, resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+from priory.native.buckets cimport is_in, name_bits
 
 cdef enum:
     SEPARATOR = 0
@@ -117,6 +119,17 @@ cdef class Tokens:
         """Return the start and end of each token."""
         return [(self.token[i].start, self.token[i].end) for i in range(self.found)]
 
+    def run(self, Py_ssize_t start, Py_ssize_t n):
+        """Return the start and end of the first `n` tokens that begin at `start` or later."""
+        cdef Py_ssize_t low = 0, high = self.found, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.token[middle].start < start:
+                low = middle + 1
+            else:
+                high = middle
+        return [(self.token[i].start, self.token[i].end) for i in range(low, min(low + n, self.found))]
+
     cdef void _put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end, int line) noexcept nogil:
         self.token[self.found] = Token(h, <int32_t> start, <int32_t> end, line)
         self.found += 1
@@ -195,18 +208,23 @@ cdef class Tokens:
 
 
 cdef class Keys:
-    """The features found so far: keys with the kind in the high bits and the bucket below, optionally with positions.
+    """The features found so far: keys with the kind in the high bits and the number below, optionally with positions.
 
+    The number of a feature is the first bits of its hash: its bucket or, for the kinds in `named`, some more bits.
     Kinds come in order: call `begin` for each. With `located`, call `close` after the features of each section.
     """
 
-    def __cinit__(self, int bits, bint located=False):
+    def __cinit__(self, int bits, bint located=False, uint32_t named=0xFFFFFFFF):
         self.bits = bits
+        self.named = named
+        self.own_bits = self.bits_of(0)
+        self.kind = self.number = 0
         self.located = located
         self.keys = NULL
         self.starts = NULL
         self.ends = NULL
         self.n = self.room = self.closed = 0
+        self.begins[0] = 0
         self.reserve(4096)
         self._values = []
         self._found = []
@@ -233,14 +251,22 @@ cdef class Keys:
         """Start the features of a kind."""
         if kind >= MOST_KINDS:
             raise ValueError(f"there is no kind {kind}: kinds are numbered below {MOST_KINDS}")
-        self.kind = kind << self.bits
+        cdef uint32_t i
+        for i in range(self.number + 1, kind + 1):
+            self.begins[i] = self.n
+        self.own_bits = self.bits_of(kind)
+        self.number = kind
+        self.kind = kind << self.own_bits
         self.seed = seed
         return 0
+
+    cdef int bits_of(self, uint32_t kind) noexcept:
+        return name_bits(self.bits) if is_in(self.named, kind) else self.bits
 
     cdef int put_value(self, const uint8_t* value, Py_ssize_t length, Py_ssize_t start, Py_ssize_t end) except -1:
         self.reserve(1)
         if self.located:
-            self._values.append(PyBytes_FromStringAndSize(<const char*> value, length).decode("utf-8", "replace"))
+            self._values.append(PyBytes_FromStringAndSize(<const char*> value, length))
         self.put(mixed(fnv(FNV_OFFSET, value, length) ^ self.seed), start, end)
         return 0
 
@@ -295,21 +321,26 @@ cdef class Keys:
         cdef uint64_t window = 0, h, seed = self.seed
         cdef uint64_t mask = <uint64_t> 0xFFFFFFFFFFFFFFFF >> (64 - 8 * length), left_out = every - 1
         cdef uint32_t* keys
+        cdef int32_t* starts
+        cdef int32_t* ends
         cdef uint32_t kind = self.kind
-        cdef int shift = 64 - self.bits
+        cdef int shift = 64 - self.own_bits
         cdef Py_ssize_t n
         self.reserve(max(end, 0))
         with nogil:
             for i in range(min(length - 1, end)):
                 window = (window << 8) | data[i]
+            keys, starts, ends, n = self.keys, self.starts, self.ends, self.n
             if self.located:
                 for i in range(length - 1, end):
                     window = ((window << 8) | data[i]) & mask
                     h = mixed(window ^ seed)
-                    if not h & left_out:
-                        self.put(h, i - length + 1, i + 1)
+                    keys[n] = kind | <uint32_t> (h >> shift)
+                    starts[n] = <int32_t> (i - length + 1)
+                    ends[n] = <int32_t> (i + 1)
+                    n += (h & left_out) == 0
+                self.n = n
             else:  # the same without positions: n-grams are most of the features of a message
-                keys, n = self.keys, self.n
                 for i in range(length - 1, end):
                     window = ((window << 8) | data[i]) & mask
                     h = mixed(window ^ seed)
@@ -367,9 +398,9 @@ cdef class Keys:
         cdef array ends = _filled(PLACES, n, self.ends + self.closed)
         cdef Py_ssize_t i
         for i in range(n):
-            buckets.data.as_uints[i] &= (<uint32_t> 1 << self.bits) - 1
-        value = _cut_out(name, starts, ends) if name else self._values.__getitem__
-        self._found.append((self.kind >> self.bits, (section, buckets, starts, ends, value)))
+            buckets.data.as_uints[i] &= (<uint32_t> 1 << self.own_bits) - 1
+        value = _cut_out(name, starts, ends) if name else _decoded(self._values)
+        self._found.append((self.number, (section, buckets, starts, ends, value)))
         self._values = []
         self.closed = self.n
 
@@ -378,61 +409,109 @@ cdef class Keys:
         return self._found
 
     def distinct(self, Py_ssize_t kinds):
-        """Return the distinct buckets of each kind, sorted, and the offset at which each kind begins."""
-        cdef Py_ssize_t i, found = 0
-        cdef int64_t[MOST_KINDS + 1] begins
-        cdef uint32_t mask = (<uint32_t> 1 << self.bits) - 1, last = 0xFFFFFFFF, each, bits = self.bits
-        cdef bint is_new
+        """Return the distinct numbers of each kind, sorted, and the offset at which each kind begins."""
+        cdef Py_ssize_t first = 0, last, i, found = 0
+        cdef int64_t[MOST_KINDS + 1] offsets
         cdef uint32_t* room = <uint32_t*> _grown(NULL, self.room)
-        cdef uint32_t* keys = sorted_keys(self.keys, room, self.n, self.bits + 4)
-        memset(begins, 0, sizeof(begins))
-        for i in range(self.n):
-            each = keys[i]
-            is_new = each != last
-            last = each
-            begins[(each >> bits) + 1] += is_new
-            keys[found] = each & mask
-            found += is_new
-        for i in range(kinds):
-            begins[i + 1] += begins[i]
+        cdef uint32_t* keys
+        cdef array numbers = clone(BUCKETS, self.n, False)
+        for i in range(<Py_ssize_t> self.number + 1, MOST_KINDS + 1):
+            self.begins[i] = self.n
+        offsets[0] = 0
+        while first < kinds:  # kinds that follow each other and have numbers of the same size are sorted together
+            last = first + 1
+            while last < kinds and is_in(self.named, last) == is_in(self.named, first):
+                last += 1
+            keys = self.sorted_run(room, first, last)
+            for i in range(first, last):
+                found = without_repeats(keys, self.begins[i] - self.begins[first], self.begins[i + 1] - self.begins[first],
+                                        (<uint32_t> 1 << self.bits_of(i)) - 1, numbers.data.as_uints, found)
+                offsets[i + 1] = found
+            first = last
         self.n = 0
-        buckets = _filled(BUCKETS, found, keys)
         PyMem_Free(room)
-        return buckets, _filled(OFFSETS, kinds + 1, begins)
+        resize(numbers, found)
+        return numbers, _filled(OFFSETS, kinds + 1, offsets)
+
+    cdef uint32_t* sorted_run(self, uint32_t* room, Py_ssize_t first, Py_ssize_t last) noexcept:
+        """Sort the keys of kinds from `first` to before `last`, which have numbers of one size; return where they are.
+
+        A radix sort by the highest two digits of nine bits leaves few keys out of order, and an insertion sort mends
+        those. Short numbers have their kind among the eighteen bits; long ones get a pass by kind.
+        """
+        cdef uint32_t* keys = self.keys + self.begins[first]
+        cdef Py_ssize_t n = self.begins[last] - self.begins[first], i
+        cdef int bits = self.bits_of(first), width = bits if is_in(self.named, first) else bits + 4
+        cdef int low = max(width - 18, 0)
+        cdef uint32_t[2][512] places
+        cdef uint32_t[MOST_KINDS] of_kinds
+        if n == 0:
+            return keys
+        count_digits(keys, n, low, places)
+        by_digit(keys, room, n, low, 511, places[0])
+        by_digit(room, keys, n, low + 9, 511, places[1])
+        if width == bits and last - first > 1:
+            for i in range(first, last):
+                of_kinds[i] = <uint32_t> (self.begins[i] - self.begins[first])
+            by_digit(keys, room, n, bits, MOST_KINDS - 1, of_kinds)
+            keys = room
+        insert_in_order(keys, n)
+        return keys
 
 
-cdef uint32_t* sorted_keys(uint32_t* keys, uint32_t* room, Py_ssize_t n, int bits) noexcept:
-    """Radix sort by digits of nine bits, lowest first. It has no unpredictable branch and takes 2/3 of numpy's time."""
-    cdef uint32_t[4][512] places
+cdef inline Py_ssize_t without_repeats(const uint32_t* keys, Py_ssize_t start, Py_ssize_t end, uint32_t mask,
+                                       uint32_t* numbers, Py_ssize_t n) noexcept:
+    """Append the numbers of sorted keys, each once; return how many numbers there are then."""
+    cdef uint32_t last = 0xFFFFFFFF
+    cdef Py_ssize_t i
+    for i in range(start, end):
+        numbers[n] = keys[i] & mask
+        n += keys[i] != last
+        last = keys[i]
+    return n
+
+
+cdef inline void count_digits(const uint32_t* keys, Py_ssize_t n, int low, uint32_t[512]* places) noexcept:
+    """Write the place at which the keys with each value of a digit begin, for the two digits from bit `low` on."""
     cdef uint32_t begin, count
     cdef Py_ssize_t i
-    cdef int digit, digits = 3 if bits <= 27 else 4
-    memset(places, 0, digits * sizeof(places[0]))
+    cdef int digit
+    memset(places, 0, 2 * sizeof(places[0]))
     for i in range(n):
-        places[0][keys[i] & 511] += 1
-        places[1][keys[i] >> 9 & 511] += 1
-        places[2][keys[i] >> 18 & 511] += 1
-    for i in range(n if digits == 4 else 0):
-        places[3][keys[i] >> 27] += 1
-    for digit in range(digits):
+        places[0][keys[i] >> low & 511] += 1
+        places[1][keys[i] >> (low + 9) & 511] += 1
+    for digit in range(2):
         begin = 0
         for i in range(512):
             count = places[digit][i]
             places[digit][i] = begin
             begin += count
-        by_digit(keys, room, n, 9 * digit, places[digit])
-        keys, room = room, keys
-    return keys
 
 
-cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int shift, uint32_t* places) noexcept:
+cdef inline void insert_in_order(uint32_t* keys, Py_ssize_t n) noexcept:
+    """Sort keys that are nearly in order."""
+    cdef uint32_t key
+    cdef Py_ssize_t i, k
+    for i in range(1, n):
+        key = keys[i]
+        if key >= keys[i - 1]:
+            continue
+        k = i
+        while k and keys[k - 1] > key:
+            keys[k] = keys[k - 1]
+            k -= 1
+        keys[k] = key
+
+
+cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int shift, uint32_t mask,
+                          uint32_t* places) noexcept:
     """Do one stable pass of the radix sort: move each key to the place of its digit."""
     cdef uint32_t at, key
     cdef Py_ssize_t i
     for i in range(n):
         key = old[i]
-        at = places[key >> shift & 511]
-        places[key >> shift & 511] = at + 1
+        at = places[key >> shift & mask]
+        places[key >> shift & mask] = at + 1
         new[at] = key
 
 
@@ -441,6 +520,11 @@ cdef array _filled(array like, Py_ssize_t n, const void* values):
     cdef array filled = clone(like, n, False)
     memcpy(filled.data.as_chars, values, n * filled.ob_descr.itemsize)
     return filled
+
+
+def _decoded(values):
+    """Return a function that decodes value i."""
+    return lambda i: values[i].decode("utf-8", "replace")
 
 
 def _cut_out(name, starts, ends):

@@ -5,6 +5,7 @@ from priory.features.hashing import Keys
 from priory.message import Message
 
 KINDS: Final[tuple[str, ...]]
+NAMED: Final[int]
 GRAM_LENGTH: Final = 6
 MOST_MARKUP: Final = 3_000
 MOST_PART_HEADERS: Final = 500

@@ -15,7 +15,7 @@ from priory.features.sections cimport Section, Sections
 from priory.message.fields cimport Field, Fields, is_named
 from priory.message.parser cimport Message, Text
 
-from priory.features.attachments import LineSection, attachments
+from priory.features.attachments import attachments
 from priory.features.hashing import kind_seed
 from priory.features.names import gram_namer, header_words_namer, tags_namer, words_namer
 from priory.features.patterns import pattern_matches
@@ -26,6 +26,8 @@ KINDS = (
     "pattern",
 )
 """All kinds, in the order in which a journal stores them; a new kind is added at the end."""
+NAMED = sum([1 << i for i, kind in enumerate(KINDS) if not kind.endswith("-gram")])
+"""The kinds whose features have names of their own, one bit each; n-grams share buckets."""
 GRAM_LENGTH = 6
 MOST_MARKUP = 3_000
 MOST_PART_HEADERS = 500
@@ -33,13 +35,14 @@ MOST_PART_HEADERS = 500
 cdef enum:  # the numbers of the kinds
     WORD, PAIR, TRIPLE, HEADER, SENDER, FACT, LINK, MARKUP, ATTACHMENT, SOURCE_GRAM, HEADER_GRAM, PATTERN
 cdef list _SEEDS = [kind_seed(kind.encode()) for kind in KINDS]
+cdef unsigned int _NAMED = NAMED
 cdef int _GRAM_LENGTH = GRAM_LENGTH, _ONE_GRAM_IN = 2
 cdef Py_ssize_t _MOST_SOURCE = MOST_SOURCE, _MOST_PART_HEADERS = MOST_PART_HEADERS, _MOST_MARKUP = MOST_MARKUP
 
 
 def find(Message message, kinds, patterns, int bits, bint located=False):
     """Return the features of these kinds in a message."""
-    cdef Keys keys = Keys(bits, located)
+    cdef Keys keys = Keys(bits, located, _NAMED)
     cdef Sections sections = Sections(message)
     cdef int number
     for number in range(len(KINDS)):
@@ -158,17 +161,20 @@ cdef list _ABOUT = [b"0", b"1", b"2"] + [b"%d to %d" % (1 << n, (2 << n) - 1) fo
 
 cdef int _facts(Message message, Keys keys) except -1:
     cdef list lines = []
-    cdef bytes line
+    cdef bytes line, shown
+    cdef Py_ssize_t start = 0
     _header_facts(message, lines)
     _shape(message, lines)
     if not keys.located:
         for line in lines:
             keys.value(line)
         return 0
-    section = LineSection("facts", keys)
+    lines = list(dict.fromkeys(lines))
     for line in lines:
-        section.add(line, line)
-    section.close()
+        keys.value(line, start, start + len(line))
+        start += len(line) + 1
+    shown = b"\n".join(lines)
+    keys.close(Section("facts", shown, shown))
     return 0
 
 

@@ -4,24 +4,20 @@ Each function returns a callback that takes the start and end of a feature and r
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from priory.features.hashing import Tokens
 from priory.features.sections import Section
 
-_FIELD = re.compile(rb"^[^\x00- ]", re.MULTILINE)
+_SPACE = ord(" ")
 _TAG = re.compile(rb"<([^\x00- >]+)[^>]*>")
 
 
 def words_namer(section: Section, tokens: Tokens, n: int) -> Callable[[int, int], str]:
     """Name runs of `n` words: the words with one space between them."""
-    spans = tokens.spans()
-    starts = [start for start, _ in spans]
 
     def name(start: int, _end: int) -> str:
-        first = bisect_left(starts, start)
-        return " ".join(section.folded[begin:end].decode("utf-8", "replace") for begin, end in spans[first : first + n])
+        return " ".join(section.folded[begin:end].decode("utf-8", "replace") for begin, end in tokens.run(start, n))
 
     return name
 
@@ -29,11 +25,12 @@ def words_namer(section: Section, tokens: Tokens, n: int) -> Callable[[int, int]
 def header_words_namer(section: Section, tokens: Tokens, n: int) -> Callable[[int, int], str]:
     """Name words of headers: the header's name and the words (`subject=limited offer`)."""
     text = section.folded
-    lines = [field.start() for field in _FIELD.finditer(text)]
     words = words_namer(section, tokens, n)
 
     def name(start: int, end: int) -> str:
-        line = lines[bisect_right(lines, start) - 1]
+        line = text.rfind(b"\n", 0, start) + 1
+        while line and text[line] <= _SPACE:  # a line that continues a header
+            line = text.rfind(b"\n", 0, line - 1) + 1
         colon = text.find(b":", line)
         header = text[line : colon if colon >= 0 else len(text)].decode("utf-8", "replace")
         return header if start == line else f"{header}={words(start, end)}"

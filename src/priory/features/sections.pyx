@@ -52,6 +52,13 @@ def section(str name, bytes text, Py_ssize_t most):
     return Section(name, _cut(in_step.encode(), most), _cut(in_step.lower().encode(), most))
 
 
+cdef Tokens words_of(Section section):
+    """Return the words of a section, scanned once."""
+    if section.tokens is None:
+        section.tokens = Tokens(section.folded, False)
+    return section.tokens
+
+
 cdef bytes _cut(bytes data, Py_ssize_t most):
     """Cut to at most `most` bytes, at the boundary of a character."""
     if len(data) <= most:
@@ -170,14 +177,14 @@ cdef class Sections:
     def text_tokens(self):
         """The words of the text."""
         if self._text_tokens is None:
-            self._text_tokens = Tokens(self.text.folded, False)
+            self._text_tokens = words_of(self.text)
         return self._text_tokens
 
     @property
     def link_tokens(self):
         """The words of the links' targets."""
         if self._link_tokens is None:
-            self._link_tokens = Tokens(self.links.folded, False)
+            self._link_tokens = words_of(self.links)
         return self._link_tokens
 
     @property

@@ -8,25 +8,33 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from priory.features import KINDS, Features, Spec, extract
+from priory.features import KINDS, NAMED, Features, Spec, extract
 from priory.message import parse
+from priory.native.table import bits_of_names
 
 
 def columns(features: Features, bits: int) -> NDArray[np.int64]:
-    """Return the column of each feature: kind · 2^bits + bucket."""
+    """Return the column of each feature: kind · 2^b + number, where b is `bits_of_names(bits)`.
+
+    Features without names come from lessons of an older version; they have the columns of their buckets' first names.
+    """
     kind = np.repeat(np.arange(len(KINDS)), np.diff(features.offsets))
-    return np.asarray((kind << bits) + np.asarray(features.buckets), np.int64)
+    numbers = np.asarray(features.buckets, np.int64)
+    if not features.named:
+        is_named = (NAMED >> kind & 1).astype(bool)
+        numbers = np.where(is_named, numbers << bits_of_names(bits) - bits, numbers)
+    return np.asarray((kind << bits_of_names(bits)) + numbers, np.int64)
 
 
 class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn raw messages into rows: column `kind · 2^bits + bucket` is 1 if the message has the feature.
+    """Turn raw messages into rows: the column of kind and number is 1 if the message has the feature.
 
     The columns are the filter's features, kind after kind, so a model on them sees exactly what the filter sees.
     Fitting does nothing.
 
     >>> mail = [b"Subject: hi\\n\\ncheap pills", b"\\n\\ncheap lunch"]
     >>> X = MailVectorizer(kinds=("word", "pair")).fit_transform(mail)
-    >>> X.shape == (2, len(KINDS) * 2**22), X.sum(axis=1).tolist()
+    >>> X.shape == (2, len(KINDS) * 2**27), X.sum(axis=1).tolist()
     (True, [[3.0], [3.0]])
     """
 
@@ -46,7 +54,7 @@ class MailVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows = [self._columns(raw) for raw in X]
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         indices = np.concatenate(rows) if rows else np.empty(0, np.int64)
-        shape = (len(rows), len(KINDS) << self.bits)
+        shape = (len(rows), len(KINDS) << bits_of_names(self.bits))
         return csr_matrix((np.ones(len(indices), np.float64), indices, indptr), shape=shape)
 
     def _columns(self, raw: bytes) -> Any:

@@ -14,21 +14,17 @@ from typing import TYPE_CHECKING, Final
 from priory.bayes import Counts
 from priory.bayes.counts import PREDICTION_BYTES, HeldOut, contrasts
 from priory.bayes.silence import SilenceEstimate, unpack_estimates
+from priory.features import Features, unpack_features
 from priory.filter.personal import personal_rows
-from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, JournalBusyError, JournalError
+from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, JournalBusyError, JournalError, Lesson
 from priory.journal.files import one_at_a_time
 from priory.journal.lesson import ChangeBatch, LessonUser, Position, SyncPoint, Tallies, UnknownLabelError
+from priory.journal.rules import NO_RULES
 from priory.journal.snapshot import Snapshot, digest_of, load_snapshot, save_snapshot
-from priory.native.packing import unpack
 
 if TYPE_CHECKING:
-    from array import array
-
-    from typing_extensions import Buffer
-
     from priory.journal.postgres.snapshots import SharedSnapshots
 
-MOST_KINDS: Final = 64
 #: A new process replays the changes after the snapshot, about 30,000 a second: this costs it a few milliseconds.
 SNAPSHOT_EVERY: Final = 200
 SNAPSHOT_EVERY_IN_BULK: Final = 20_000
@@ -55,8 +51,10 @@ class JournalCounts:
         self.automatic = [0] * len(labels)  #: the number of automatic lessons of each label
         self.silence: list[SilenceEstimate] = []  #: of each contrast: what silence says; empty if that is unknown
         self._packed_silence = b""
-        self.knows_silence = False  #: whether that is as of the present change
+        self.rules = self._kept_rules = NO_RULES  #: the rules of people
+        self.knows_notes = False  #: whether silence and rules are as of the present change
         self.generation = 0  #: grows by one with each change, and by `FRESH_START` when the counts start again
+        self._n_without = 0  # how often counts without a lesson were looked at
         self.has_changed = False  #: whether this process has changed the journal
         self.invalidate()
 
@@ -70,6 +68,10 @@ class JournalCounts:
         """The number of messages of each label that people have taught."""
         totals: list[int] = self.counts.totals.tolist()
         return [n - automatic for n, automatic in zip(totals, self.automatic, strict=True)]
+
+    def messages_with(self, number: int, kind: int, named: int) -> tuple[int, ...]:
+        """Return how many messages of each label had a feature, by the present counts."""
+        return self.counts.messages_with(number, kind, named)
 
     # Following the journal
 
@@ -97,6 +99,8 @@ class JournalCounts:
             is_right = batch.tallies is None or self._adds_up(batch.tallies)
             if batch.tallies is not None:
                 self.set_silence(batch.silence)
+            if batch.rules is not None:
+                self.rules = batch.rules
         except ValueError:
             is_right = False
         except BaseException:
@@ -110,13 +114,13 @@ class JournalCounts:
         now, before = self.journal.position(), self.counts
         try:
             if self.change != now.change:
-                self.knows_silence = False
+                self.knows_notes = False
             if not self._is_on_the_way_to(now):
                 self._start_from_snapshot(now)
             if not self._follow(now):
                 self._build(now)
-            if not self.knows_silence:
-                self._load_silence()
+            if not self.knows_notes:
+                self._load_notes()
         except JournalAwayError:
             raise  # each page of changes was applied as a whole, so the counts are still right
         except UnknownLabelError:
@@ -158,13 +162,26 @@ class JournalCounts:
         totals: list[int] = self.counts.totals.tolist()
         return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self.labels]
 
-    def _load_silence(self) -> None:
+    def _load_notes(self) -> None:
         stored = self.journal.silence.load()
         self.set_silence(stored.estimate if stored else b"")
+        self.load_rules()
+
+    def load_rules(self) -> None:
+        """Read the rules of people again, if they have changed."""
+        self.rules = self.journal.rules.load(self.rules)
+
+    def keep_rules(self) -> None:
+        """Copy the rules of a shared journal into the home, if they have changed."""
+        if self.journal.shared and self._kept_rules is not self.rules:
+            from priory.journal.shared.rules_copy import keep_rules  # noqa: PLC0415 - a quick start without rules
+
+            keep_rules(self._path.parent, self.journal.id, self.rules)
+            self._kept_rules = self.rules
 
     def set_silence(self, packed: bytes) -> None:
         """Take over the packed estimates of what silence says; estimates for other labels are ignored."""
-        self.knows_silence = True
+        self.knows_notes = True
         if packed == self._packed_silence:
             return
         estimates = unpack_estimates(packed) if packed else []
@@ -175,7 +192,10 @@ class JournalCounts:
     # Starting
 
     def start_offline(self) -> None:
-        """Start from the snapshot in the home without asking the journal; without a snapshot, start empty."""
+        """Start from what is in the home without asking the journal; without a snapshot, start empty."""
+        from priory.journal.shared.rules_copy import recall_rules  # noqa: PLC0415 - a quick start with a server
+
+        self.rules = self._kept_rules = recall_rules(self._path.parent, self.journal.id)
         snapshot = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
         if snapshot:
             self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
@@ -191,10 +211,9 @@ class JournalCounts:
             return
         shared = self.journal.shared
         self._start_empty()
-        if shared and now.settled and shared.load(now.settled, self.labels, self.counts.buffers):
-            self._start_at(self.counts, now.settled, self.journal.stamp_of(now.settled))
-        else:
-            self._start_empty()
+        counts = shared.load(now.settled, self.labels, self.counts.shape) if shared and now.settled else None
+        if counts:
+            self._start_at(counts, now.settled, self.journal.stamp_of(now.settled))
 
     def _fits(self, snapshot: Snapshot, now: Position) -> bool:
         if self.journal.shared:
@@ -226,7 +245,7 @@ class JournalCounts:
         self.invalidate()
         with self.journal.reading():
             self._build(self.journal.position())
-            self._load_silence()
+            self._load_notes()
 
     def _build(self, now: Position) -> None:
         self._start_empty()
@@ -267,33 +286,47 @@ class JournalCounts:
                 raise JournalError(f"{self._path} does not fit its journal ({error}): rebuild it.") from None
         return change
 
-    def add(self, buckets: "Buffer", label: str, held_out: HeldOut | None) -> None:
+    def add(self, features: Features, label: str, held_out: HeldOut | None) -> None:
         """Count a lesson for everyone."""
-        self.counts.add(buckets, self._label(label), held_out)
+        self.counts.add(features, self._label(label), held_out)
         self.generation += 1
 
-    def add_personal(
-        self, user: LessonUser, label: str, held_out: HeldOut | None, buckets: "Buffer", offsets: "Buffer"
-    ) -> None:
+    def add_personal(self, user: LessonUser, label: str, held_out: HeldOut | None, features: Features) -> None:
         """Count a lesson for the user who taught it, if it counts for single users."""
-        own = personal_rows(user, held_out, buckets, offsets, self.journal.personal_bits)
+        own = personal_rows(user, held_out, features, *self._bits)
         if own is not None:
             self.counts.add_personal(own, self._label(label))
             self.generation += 1
 
     def _apply(self, change: Change) -> None:
         counts, label = self.counts, self._label(change.label)
-        buckets, offsets, held_out = self._read(change)
+        features, held_out = self._read(change)
         if change.shared:
-            (counts.add if change.sign > 0 else counts.subtract)(buckets, label, held_out)
-        own = personal_rows(change.user, change.held_out, buckets, offsets, self.journal.personal_bits)
+            (counts.add if change.sign > 0 else counts.subtract)(features, label, held_out)
+        own = personal_rows(change.user, change.held_out, features, *self._bits)
         if own is not None:
             (counts.add_personal if change.sign > 0 else counts.subtract_personal)(own, label)
         self.generation += 1
 
-    def _read(self, change: Change) -> "tuple[array[int], array[int], HeldOut | None]":
+    @contextmanager
+    def without(self, lesson: Lesson) -> Iterator[None]:
+        """Count as if a lesson had never been learned; at the end the counts are exactly those of before."""
+        generation, label = self.generation, self._label(lesson.label)
+        change = Change(-1, lesson.label, lesson.features, lesson.held_out, lesson.user, lesson.shared)
+        self._apply(change)
+        self.automatic[label] -= lesson.is_automatic
+        self._n_without += 1
+        self.generation = -self._n_without  # no other counts have it, so every calibration is computed again
         try:
-            buckets, offsets = unpack(change.features, MOST_KINDS, self.journal.bits)
+            yield
+        finally:
+            self.automatic[label] += lesson.is_automatic
+            self._apply(change._replace(sign=1))
+            self.generation = generation
+
+    def _read(self, change: Change) -> tuple[Features, HeldOut | None]:
+        try:
+            features = unpack_features(change.features, self.journal.bits)
             n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
             if rest:
                 raise ValueError("predictions are damaged")
@@ -302,7 +335,7 @@ class JournalCounts:
                 f"{self.journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
             ) from None
         # Predictions from a time with fewer or more labels answer another question.
-        return buckets, offsets, change.held_out if n_predictions == len(self.counts.held_out) else None
+        return features, change.held_out if n_predictions == len(self.counts.held_out) else None
 
     def _label(self, label: str) -> int:
         if label not in self.labels:
@@ -357,9 +390,7 @@ class JournalCounts:
             with self.journal.reading():
                 self.catch_up()
                 settled = self.journal.position().settled
-            if settled >= wanted or (
-                shared and shared.save(self.change, self._stamp, self.labels, self.counts.buffers)
-            ):
+            if settled >= wanted or (shared and shared.save(self.change, self._stamp, self.labels, self.counts)):
                 return
             time.sleep(_PAUSE_S)
         if shared:
@@ -377,7 +408,7 @@ class JournalCounts:
                 self._save()
         self._saved_change = self.change
         if self.change - settled >= SNAPSHOT_EVERY_IN_BULK:
-            shared.save(self.change, self._stamp, self.labels, self.counts.buffers)
+            shared.save(self.change, self._stamp, self.labels, self.counts)
 
     def _save(self) -> str:
         with self._name_errors():

@@ -4,12 +4,14 @@ A score is computed on bucket numbers. The features of the message still know wh
 bucket gets back its name and the places where it occurs.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from priory.features import KINDS, Features, Occurrences
+from priory.features.places import kind_totals
 from priory.filter.scoring import Score
-from priory.filter.verdict import UNFAMILIAR, Evidence, Kind, Place, is_readable, sums
+from priory.filter.verdict import RULE, UNFAMILIAR, Evidence, Kind, Place, is_readable
 
 OTHERS: Final = "labels:the others"
 FAMILIARITY: Final = f"familiarity:{UNFAMILIAR}"
@@ -30,18 +32,25 @@ def readable(features: Features, score: Score, most: int) -> tuple[Evidence, ...
     return _weightiest(features, score, most, frozenset(filter(is_readable, KINDS)))
 
 
-def weigh(features: Features, score: Score, most: int) -> tuple[tuple[Evidence, ...], tuple[Kind, ...]]:
-    """Return the weightiest features, the only ones that are looked up, and the sum of each kind."""
+def kind_sums(features: Features, score: Score) -> tuple[Kind, ...]:
+    """Return what each kind of feature adds, the weightiest first, without kinds that have no features."""
     offsets = features.offsets
-    terms = {kind: score.terms[offsets[i] : offsets[i + 1]] for i, kind in enumerate(KINDS)}
-    more = {extra.kind: [extra.term] for extra in terms_of_no_feature(score)}
-    return _weightiest(features, score, most, frozenset(KINDS)), sums({**more, **terms})
+    extras: dict[str, list[float]] = {}
+    for extra in terms_of_no_feature(score):
+        extras.setdefault(extra.kind, []).append(extra.term)
+    kinds = [Kind(kind, len(of_kind), math.fsum(of_kind)) for kind, of_kind in extras.items()]
+    for i, total in enumerate(kind_totals(score.of_contrast, offsets, score.sign)):
+        if offsets[i] < offsets[i + 1]:
+            kinds.append(Kind(KINDS[i], offsets[i + 1] - offsets[i], total))
+    kinds.sort(key=lambda kind: (-abs(kind.total), kind.name))
+    return tuple(kinds)
 
 
 def terms_of_no_feature(score: Score) -> list[Evidence]:
-    """Return the terms of a score that belong to no feature: those of familiarity and of the other labels."""
+    """Return the terms of a score that belong to no feature: rules, familiarity and the share of the other labels."""
     terms = {FAMILIARITY: score.familiarity, OTHERS: score.others}
-    return [Evidence(name, term, ()) for name, term in terms.items() if term]
+    rules = [Evidence(f"{RULE}:{name}", term, places) for name, term, places in (*score.rules, *score.ignored)]
+    return [*rules, *(Evidence(name, term, ()) for name, term in terms.items() if term)]
 
 
 def _weightiest(features: Features, score: Score, most: int, kinds: frozenset[str]) -> tuple[Evidence, ...]:
@@ -54,7 +63,9 @@ def _weightiest(features: Features, score: Score, most: int, kinds: frozenset[st
         worth = [i for i in spans[kind] if abs(terms[i]) >= least]
         buckets = [features.buckets[i] for i in worth]
         named += kind_evidence(KINDS[kind], of_kind, buckets, [terms[i] for i in worth])
-    return _weightiest_first(named)[:most]
+    rules = [each for each in named if each.kind == RULE]  # no rule is silent, however little it adds
+    others = _weightiest_first([each for each in named if each.kind != RULE])
+    return _weightiest_first([*rules, *others[: max(most - len(rules), 0)]])
 
 
 def kind_evidence(

@@ -1,24 +1,23 @@
-"""A message coloured by the terms of its score.
+"""A message coloured by the shares of its places.
 
-The term of a feature is spread evenly over the bytes that it covers. A feature without a place in the message gets a
-line of its own in a last section. The prior plus the sum over all text is again the log-odds.
+Whole words, phrases, headers, links and tags have one colour each. What is nowhere in the message gets a line of its
+own in a last section. The prior plus the sum over all text is again the log-odds.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from priory.features import KINDS, Features, Occurrences
-from priory.filter.evidence import kind_evidence, terms_of_no_feature
-from priory.filter.scoring import Score
-from priory.filter.verdict import Evidence, Verdict
+from priory.filter.reasons import VerdictReason
+from priory.filter.verdict import Verdict
 
 NOWHERE: Final = "nowhere in the message"
 SHADES: Final = 6  #: on each side of neutral, on a page
+DEEPEST: Final = 0.95  #: the part of the text that is not in the deepest shade
+_MOST_ITEMS: Final = 8  # of a reason
+_ORDER: Final = ("headers", "text", "links", "attachments", "sender", "facts", "part headers", "source", "markup")
 
 
 class Span(NamedTuple):
@@ -29,42 +28,64 @@ class Span(NamedTuple):
     total: float
 
 
+class ColouredPiece(NamedTuple):
+    """A piece of a section that has one colour, and its share of the log-odds: 0 between two words."""
+
+    text: str
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class ColouredSection:
-    """A section's text, and what each of its characters adds to the log-odds."""
+    """A section's text in pieces, with what each adds to the log-odds."""
 
     name: str
-    text: str
-    heat: NDArray[np.float64]
+    pieces: tuple[ColouredPiece, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(piece.text for piece in self.pieces)
 
     @property
     def total(self) -> float:
         """The sum of the section."""
-        return float(self.heat.sum())
+        return math.fsum(piece.share for piece in self.pieces)
 
     def spans(self, n: int) -> Iterator[Span]:
         """Yield pieces of text with a shade from −n to n; the strongest twentieth has the deepest shade.
 
-        >>> for span in ColouredSection("text", "buy now", np.array([2.0, 2.0, 2.0, 0.0, -1.0, -1.0, -1.0])).spans(2):
-        ...     print(tuple(span))
-        ('buy', 2, 6.0)
-        (' ', 0, 0.0)
-        ('now', -1, -3.0)
+        The shade shows the share of a character, so a long header is not darker than a word that says as much.
+
+        >>> pieces = ColouredPiece("buy", 6.0), ColouredPiece(" ", 0.0), ColouredPiece("now", -3.0)
+        >>> [tuple(span) for span in ColouredSection("text", pieces).spans(2)]
+        [('buy', 2, 6.0), (' ', 0, 0.0), ('now', -1, -3.0)]
         """
-        scale = float(np.quantile(np.abs(self.heat), 0.95)) or float(np.abs(self.heat).max()) or 1.0
-        shades = np.clip(np.round(n * self.heat / scale), -n, n).astype(int)
-        starts = np.flatnonzero(np.diff(shades, prepend=n + 1))
-        ends = np.append(starts[1:], len(shades))
-        totals = np.add.reduceat(self.heat, starts)
-        for start, end, total in zip(starts.tolist(), ends.tolist(), totals.tolist(), strict=True):
-            yield Span(self.text[start:end], int(shades[start]), total)
+        scale = _scale(self.pieces)
+        for text, share in self.pieces:
+            shade = round(n * share / len(text) / scale)
+            yield Span(text, max(-n, min(shade, n)), share)
+
+
+def _scale(pieces: Sequence[ColouredPiece]) -> float:
+    """Return the share of a character that is exceeded by a twentieth of the characters."""
+    per_character = sorted((abs(share) / len(text), len(text)) for text, share in pieces if text)
+    if not per_character:
+        return 1.0
+    enough = DEEPEST * sum(n for _, n in per_character)
+    strong = next(
+        weight
+        for (weight, _), n in zip(per_character, accumulate(n for _, n in per_character), strict=True)
+        if n >= enough
+    )
+    return strong or per_character[-1][0] or 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """A verdict with its coloured message: `verdict.prior + Σ section.total = verdict.log_odds`.
 
-    `verdict.kinds` is the same sum by kind of feature.
+    `verdict.kinds` is the same sum by kind of feature, and `reasons` by what a person can see.
     """
 
     verdict: Verdict
@@ -75,8 +96,14 @@ class Explanation:
         """The prior and the sum of each section: together the log-odds."""
         return [("prior", self.verdict.prior), *((section.name, section.total) for section in self.sections)]
 
+    @property
+    def reasons(self) -> list[VerdictReason]:
+        """All reasons for and against the label `about`, the weightiest first, with more items than a verdict lists."""
+        return self.verdict.claims[self.verdict.about].attribution.reasons(_MOST_ITEMS, every=True)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: the verdict with all evidence, and the message in coloured spans."""
+        verdict, labels = self.verdict, tuple(self.verdict.claims)
         sections = [
             {
                 "name": section.name,
@@ -85,7 +112,19 @@ class Explanation:
             }
             for section in self.sections
         ]
-        return {**self.verdict.as_dict(), "sections": sections}
+        evidence = [
+            {"feature": e.feature, "term": e.term, "places": [[p.section, p.start, p.end] for p in e.places]}
+            for e in verdict.evidence
+        ]
+        reasons = self.reasons
+        return {
+            **verdict.as_dict(),
+            "reasons": [reason.as_dict(labels) for reason in reasons if reason.share > 0],
+            "against": [reason.as_dict(labels) for reason in reasons if reason.share <= 0],
+            "kinds": {kind.name: {"features": kind.n_features, "sum": kind.total} for kind in verdict.kinds},
+            "evidence": evidence,
+            "sections": sections,
+        }
 
 
 def round_to_sum(prior: float, values: Sequence[float], total: float) -> list[str]:
@@ -110,56 +149,37 @@ def _thousandths(value: float) -> int:
     return round(1000 * float(f"{value:.3f}"))
 
 
-def colour(features: Features, score: Score) -> tuple[ColouredSection, ...]:
-    """Return the sections of a message that hold evidence, each with its share of the terms."""
-    heat: dict[str, NDArray[np.float64]] = {}
-    shown: dict[str, bytes] = {}
-    nowhere: list[Evidence] = []
-    every, all_terms = np.asarray(features.buckets), np.asarray(score.terms)
-    for kind, of_kind in enumerate(features.occurrences):
-        start, end = features.offsets[kind], features.offsets[kind + 1]
-        buckets, terms = every[start:end], all_terms[start:end]
-        covered = _covered_bytes(of_kind, buckets)
-        for occurrences in of_kind:
-            section = occurrences.section
-            if len(section.shown) and len(occurrences.buckets):
-                shown[section.name] = section.shown
-                edges = heat.setdefault(section.name, np.zeros(len(section.shown) + 1))
-                which = np.searchsorted(buckets, occurrences.buckets)
-                starts, ends = _spans(occurrences)
-                np.add.at(edges, starts, terms[which] / covered[which])
-                np.subtract.at(edges, ends, terms[which] / covered[which])
-        if not covered.all():
-            named = kind_evidence(KINDS[kind], of_kind, buckets.tolist(), terms.tolist())
-            nowhere += [named[i] for i in np.flatnonzero(covered == 0)]
-    nowhere += terms_of_no_feature(score)
-    sections = [_by_character(name, shown[name], np.cumsum(edges)[:-1]) for name, edges in heat.items()]
-    return (*sections, _section_of_others(nowhere)) if nowhere else tuple(sections)
+def colour(verdict: Verdict) -> tuple[ColouredSection, ...]:
+    """Return the sections of a message that hold evidence, each in pieces with their shares."""
+    attribution = verdict.claims[verdict.about].attribution
+    places = attribution.places
+    by_section: list[list[tuple[int, int, float]]] = [[] for _ in places.sections]
+    for section, first, last, share, _ in places.pieces:
+        by_section[section].append((first, last, share))
+    sections = [
+        ColouredSection(section.name, tuple(_pieces(section.shown, placed)))
+        for section, placed in zip(places.sections, by_section, strict=True)
+        if placed
+    ]
+    sections.sort(key=lambda section: _ORDER.index(section.name))
+    others = [
+        ColouredPiece(f"{item.text}\n", item.share)
+        for reason in attribution.without_place(len(places.nowhere))
+        for item in reason.items
+    ]
+    if others:
+        others[-1] = ColouredPiece(others[-1].text.rstrip("\n"), others[-1].share)
+        sections.append(ColouredSection(NOWHERE, tuple(others)))
+    return tuple(sections)
 
 
-def _spans(occurrences: Occurrences) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return starts and ends of occurrences; an empty one, such as an empty link, gets a neighbouring byte."""
-    starts = np.minimum(np.asarray(occurrences.starts, np.int64), max(len(occurrences.section.shown) - 1, 0))
-    ends = np.minimum(np.maximum(np.asarray(occurrences.ends, np.int64), starts + 1), len(occurrences.section.shown))
-    return starts, ends
-
-
-def _covered_bytes(of_kind: tuple[Occurrences, ...], buckets: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return how many bytes all occurrences of each feature cover together."""
-    covered = np.zeros(len(buckets))
-    for occurrences in of_kind:
-        starts, ends = _spans(occurrences)
-        np.add.at(covered, np.searchsorted(buckets, occurrences.buckets), ends - starts)
-    return covered
-
-
-def _by_character(name: str, shown: bytes, per_byte: NDArray[np.float64]) -> ColouredSection:
-    """Add up the bytes of each UTF-8 character."""
-    data = np.frombuffer(shown, np.uint8)
-    starts = np.flatnonzero((data & 0xC0) != 0x80)
-    return ColouredSection(name, shown.decode("utf-8", "replace"), np.add.reduceat(per_byte, starts))
-
-
-def _section_of_others(nowhere: list[Evidence]) -> ColouredSection:
-    heat = [np.append(np.full(len(e.feature), e.term / len(e.feature)), 0.0) for e in nowhere]
-    return ColouredSection(NOWHERE, "\n".join(e.feature for e in nowhere), np.concatenate(heat)[:-1])
+def _pieces(shown: bytes, placed: list[tuple[int, int, float]]) -> Iterator[ColouredPiece]:
+    """Yield the whole text of a section: the places with their shares, and what stands between them."""
+    end = 0
+    for first, last, share in placed:
+        if first > end:
+            yield ColouredPiece(shown[end:first].decode("utf-8", "replace"), 0.0)
+        yield ColouredPiece(shown[first:last].decode("utf-8", "replace"), share)
+        end = last
+    if end < len(shown):
+        yield ColouredPiece(shown[end:].decode("utf-8", "replace"), 0.0)

@@ -12,11 +12,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from priory.filter.explanation import SHADES, round_to_sum
-from priory.filter.verdict import digits, in_words, is_readable
+from priory.filter.verdict import digits, in_words, is_readable, sides
 from priory.html.builder import Html, element, exact, together
 
 if TYPE_CHECKING:
     from priory.filter.explanation import ColouredSection, Explanation, Span
+    from priory.filter.reasons import VerdictReason
     from priory.filter.verdict import Evidence, Verdict
 
 
@@ -24,6 +25,7 @@ MOST_SPANS: Final = 3000  #: spans of a section that are coloured; a browser has
 _MOST_ROWS: Final = 12
 _LONG, _MOST_LINES = 600, 15  # characters and lines of a section that need no box of their own
 _MOST_OF_KIND: Final = 3
+_MOST_REASONS: Final = 3
 _ALONE: Final = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   background: var(--ground); color: var(--ink); }
@@ -78,7 +80,7 @@ def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1
 
 
 def reasons(explanation: "Explanation", heading: str = "h2") -> list[Html]:
-    """Return the sums of the log-odds, the evidence for and against, and the coloured message."""
+    """Return the reasons in words, the sums of the log-odds, the evidence on both sides, and the coloured message."""
     verdict = explanation.verdict
     shown = [section for section in explanation.sections if section.text.strip()]
     if verdict.is_untaught:
@@ -86,12 +88,36 @@ def reasons(explanation: "Explanation", heading: str = "h2") -> list[Html]:
     sums = round_to_sum(verdict.prior, [section.total for section in explanation.sections], verdict.log_odds)
     named = dict(zip([name for name, _ in explanation.sums], sums, strict=True))
     return [
+        element("p", verdict.sentence, class_="sentence"),
+        _strongest(explanation, heading),
         _sums(explanation, sums, heading),
         _sides(verdict, heading),
         element("p", _legend(verdict.about), class_="legend"),
         *(_section(section, named[section.name], heading) for section in shown),
         _whole_sum(named, verdict.log_odds),
     ]
+
+
+def _strongest(explanation: "Explanation", heading: str) -> Html:
+    """Return the strongest reasons for and against with their weightiest items, and how many lessons had these."""
+    verdict, reasons = explanation.verdict, explanation.reasons
+    sides = [[reason for reason in reasons if (reason.share > 0) is is_for][:_MOST_REASONS] for is_for in (True, False)]
+    largest = max((abs(reason.share) for side in sides for reason in side), default=0.0) or 1.0
+    tables = [
+        _table((title, "lessons", "sum", ""), _reason_rows(side, tuple(verdict.claims), largest))
+        for title, side in zip((f"For {verdict.about}", "Against"), sides, strict=True)
+    ]
+    return together(element(heading, "The strongest reasons"), element("div", *tables, class_="sides"))
+
+
+def _reason_rows(reasons: "Iterable[VerdictReason]", labels: tuple[str, ...], largest: float) -> list[Html]:
+    rows = []
+    for reason in reasons:
+        rows.append(_row((reason.what, "", f"{reason.share:+.3f}", _bar(reason.share, largest)), "sum"))
+        for item in reason.items[:_MOST_REASONS]:
+            counts = ", ".join(f"{n:,} {label}" for n, label in zip(item.counts, labels, strict=False))
+            rows.append(_row((item.text, counts, f"{item.share:+.3f}", _bar(item.share, largest))))
+    return rows
 
 
 def _legend(about: str) -> Html:
@@ -150,8 +176,7 @@ def _sides(verdict: "Verdict", heading: str) -> Html:
     """Return the weightiest evidence that a person can read, for and against, as bars."""
     evidence = verdict.readable
     largest = max((abs(e.term) for e in evidence), default=0.0) or 1.0
-    towards = [e for e in evidence if e.term > 0][:_MOST_ROWS]
-    away = [e for e in evidence if e.term < 0][:_MOST_ROWS]
+    towards, away = sides(evidence, _MOST_ROWS)
     return together(
         element(heading, "The weightiest evidence"),
         element(

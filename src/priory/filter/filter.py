@@ -19,11 +19,14 @@ from priory.filter.scoring import CalibrationCache
 from priory.filter.sync import Sync
 from priory.filter.verdict import Verdict
 from priory.journal import AUTOMATIC, Journal, JournalAwayError, JournalError, LessonUser, Selection
+from priory.journal.rules import NO_RULES
 from priory.message import identity, parse
 
 if TYPE_CHECKING:
+    from priory.filter.counterfactual import Counterfactuals
     from priory.filter.explanation import Explanation
     from priory.filter.forget import Forgetter
+    from priory.filter.influence import Influence, LessonsBehind
     from priory.filter.learn import Trainer
     from priory.filter.lessons import Lessons
     from priory.filter.offline import OfflineTeaching
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from priory.filter.promise import LostHam, Outcomes, Promise
     from priory.filter.provenance import Provenance
     from priory.filter.retention import Retention
+    from priory.filter.rules import Rules
     from priory.filter.silence import Silence
     from priory.filter.spool import Spool
     from priory.filter.stats import Stats
@@ -137,11 +141,25 @@ class Filter:
         return Lessons(self._counts, self._sync, self._calibration)
 
     @cached_property
+    def influence(self) -> "Influence":
+        """Finds the lessons behind a verdict."""
+        from priory.filter.influence import Influence  # noqa: PLC0415 - a quick start where no lessons are shown
+
+        return Influence(self._counts, self._judge, self.options.model)
+
+    @cached_property
     def users(self) -> "Users":
         """The users who have taught this filter."""
         from priory.filter.users import Users  # noqa: PLC0415 - a quick start where no users are shown
 
         return Users(self.journal, self._forgetter, self._offline)
+
+    @cached_property
+    def rules(self) -> "Rules":
+        """The rules of people: what counts nothing, and what is allowed or blocked."""
+        from priory.filter.rules import Rules  # noqa: PLC0415 - a quick start where no rules are changed
+
+        return Rules(self._counts)
 
     @cached_property
     def ageing(self) -> "Retention":
@@ -209,22 +227,31 @@ class Filter:
         self._sync.refresh()
         return any(self._counts.automatic) or self.silence.is_used
 
-    def prepare(self, raw: bytes) -> Prepared:
-        """Parse a message and extract its features once, for both `check` and `learn`."""
-        return prepare_parsed(parse(raw), self.spec, with_identity=True)
+    def prepare(self, raw: bytes, *, located: bool = False) -> Prepared:
+        """Parse a message and extract its features once, for both `check` and `learn`.
+
+        With `located`, the reasons of a verdict need no second extraction.
+        """
+        return prepare_parsed(parse(raw), self.spec, with_identity=True, located=located)
 
     def prepare_many(self, messages: Sequence[bytes | Prepared]) -> list[Prepared]:
         """Parse messages and extract their features once, for both `check` and `learn`."""
         return prepare_many(messages, self.spec, with_identity=self.needs_identity)
 
-    def check(self, message: bytes | Prepared, user: str = "") -> Verdict:
-        """Return the verdict about a message, including the user's own evidence."""
-        (verdict,) = self.check_many([message], user)
+    def check(self, message: bytes | Prepared, user: str = "", *, located: bool = False) -> Verdict:
+        """Return the verdict about a message, including the user's own evidence.
+
+        With `located`, the features are extracted with their positions, so that reasons are found faster.
+        """
+        (verdict,) = self.check_many([message], user, located=located)
         return verdict
 
-    def check_many(self, messages: Sequence[bytes | Prepared], user: str = "") -> Iterator[Verdict]:
+    def check_many(
+        self, messages: Sequence[bytes | Prepared], user: str = "", *, located: bool = False
+    ) -> Iterator[Verdict]:
         """Yield the verdict about each message. All are parsed first: pass a large number in parts."""
-        prepared = prepare_many(messages, self.spec)
+        with_message = self._counts.rules is not NO_RULES
+        prepared = prepare_many(messages, self.spec, with_message=with_message, located=located)
         self._sync.refresh()
         for message in prepared:
             yield self._judge.judge(message, user)
@@ -233,10 +260,20 @@ class Filter:
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
         from priory.filter.explanation import Explanation, colour  # noqa: PLC0415 - a quick start without an explanation
 
+        verdict = self.check(raw, user, located=True)
+        return Explanation(verdict, colour(verdict))
+
+    def lessons_behind(self, raw: bytes, user: str = "", most: int = 10) -> "LessonsBehind":
+        """Return the lessons without which the verdict on a message would change most, and those most like it."""
         message = self.prepare(raw)
         self._sync.refresh()
-        verdict = self._judge.judge(message, user)
-        return Explanation(verdict, colour(message.features, verdict.claims[verdict.about].score))
+        return self.influence.behind(message, user, most)
+
+    def counterfactuals(self, raw: bytes, user: str = "") -> "Counterfactuals":
+        """Return what would have changed the verdict on a message: things in it, one lesson, another cost."""
+        from priory.filter.counterfactual import Counterfactual  # noqa: PLC0415 - a quick start without it
+
+        return Counterfactual(self, raw, user).find(self.lessons_behind(raw, user).influential)
 
     def learn(self, message: bytes | Prepared, label: str, source: str = "", user: str = "") -> "LearnResult":
         """Teach the filter the label of a message; durable when this returns.

@@ -67,9 +67,11 @@ class Forgetter:
         return len(lessons)
 
     def delete_user(self, user: str, group: int) -> Iterator[int]:
-        """Forget all lessons of a user and leave no trace of them; yield how many are gone, group by group."""
+        """Forget lessons and rules of a user and leave no trace; yield how many lessons are gone, group by group."""
         yield from self.forget_many(Selection(user=user), group)
         self._counts.settle()
-        with self._journal.writing():
+        with self._counts.changing():
             self._journal.erase(user)
+            self._counts.load_rules()
+        self._counts.keep_rules()
         self._journal.wipe()

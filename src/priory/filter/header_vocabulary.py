@@ -113,7 +113,7 @@ def month_buckets(bits: int) -> tuple[dict[int, str], ...]:
 
 def _buckets(lines: Iterable[str], lengths: tuple[int, ...], bits: int) -> Iterable[int]:
     """Return the buckets of runs of words, of these lengths, in lines of headers."""
-    keys, tokens = Keys(bits), Tokens("\n".join(lines).encode(), True)
+    keys, tokens = Keys(bits, named=0), Tokens("\n".join(lines).encode(), True)
     keys.begin(HEADER, kind_seed(b"header"))
     for n in lengths:
         keys.runs(tokens, n)

@@ -1,6 +1,7 @@
 """Verdict headers: written into a message in place of any that the sender forged, and read back."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from priory.filter.spamassassin import rating_of
@@ -14,6 +15,8 @@ _OURS: Final = re.compile(
     rb"^(?:%s)[^\n]*\n?(?:[ \t][^\n]*\n?)*" % b"|".join(map(re.escape, OURS)), re.MULTILINE | re.IGNORECASE
 )
 
+_LONGEST_LINE: Final = 78
+
 _MARK: Final = re.compile(rb"^(X-Priory-Verdict|X-Spam-Flag):[ \t]*([\w-]{1,40})", re.MULTILINE | re.IGNORECASE)
 
 
@@ -25,11 +28,23 @@ def fields(verdict: Verdict) -> list[tuple[str, str]]:
     rating = rating_of(verdict)
     spam, flag = ("Yes", "YES") if rating.is_spam else ("No", "NO")
     status = f"{spam}, score={rating.points:.1f} required={rating.threshold:.1f}"
-    ours = [
-        (name, value.replace("; ", ";\n\t") if name.endswith("Evidence") else value)
-        for name, value in verdict.headers()
-    ]
+    ours = [(name, fold(value, _LONGEST_LINE - len(name) - 2)) for name, value in verdict.headers()]
     return [*ours, ("X-Spam-Flag", flag), ("X-Spam-Status", status)]
+
+
+def fold(value: str, first: int) -> str:
+    r"""Break a value before spaces, into lines that fit; the first has room for `first` characters.
+
+    >>> fold("it says one and two", first=10)
+    'it says\n one and two'
+    """
+    spaces = [i for i, character in enumerate(value) if character == " " and i]
+    start, room, parts = 0, first, []
+    for space, following in pairwise([*spaces, len(value)]):
+        if following - start > room and space > start:
+            parts.append(value[start:space])
+            start, room = space, _LONGEST_LINE
+    return "\n".join([*parts, value[start:]])
 
 
 def label_in_headers(raw: bytes) -> str:

@@ -1,7 +1,9 @@
 """From the scores of a message to a verdict."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from priory.decision import UNSURE, cheapest, thresholds
 from priory.features import Features
@@ -11,6 +13,10 @@ from priory.filter.prepare import Prepared
 from priory.filter.scoring import CalibrationCache, Score, no_evidence, probabilities_if_familiar, scores
 from priory.filter.sync import Sync
 from priory.filter.verdict import AWAY, PROMISED, UNFAMILIAR, Claim, Verdict, probability
+
+if TYPE_CHECKING:
+    from priory.filter.rule_matching import RuleBook
+    from priory.filter.rule_places import IgnoredShare
 
 
 class Judge:
@@ -23,6 +29,7 @@ class Judge:
         self._options = options
         self._model = options.model
         self._thresholds = thresholds(options.costs)  # by cost alone
+        self._book: RuleBook | None = None
 
     @property
     def thresholds(self) -> Mapping[str, float]:
@@ -48,9 +55,40 @@ class Judge:
         return {label: max(_log_odds(least), limits.get(label, -math.inf))}
 
     def judge(self, message: Prepared, user: str) -> Verdict:
-        """Return the verdict about a message by the present counts, including the user's own evidence."""
+        """Return the verdict about a message by the present counts and rules, including the user's own evidence."""
         missing = self._missing_labels()
-        return self._verdict(message, self._scores(message.features, missing, user), self._reason(missing), user)
+        if not self._counts.rules.rules:
+            return self._verdict(message, self._scores(message.features, missing, user), self._reason(missing), user)
+        return self._judge_by_rules(message, missing, user)
+
+    def _judge_by_rules(self, message: Prepared, missing: list[str], user: str) -> Verdict:
+        """Return the verdict with the rules that a message matches; they can decide before anything is learned."""
+        if self._book is None or self._book.revision != self._counts.rules.revision:
+            self._book = self._new_book()
+        matches = self._book.match(message, user)
+        ignored: Sequence[IgnoredShare] = ()
+        if matches.ignored and not missing:
+            from priory.filter.rule_places import ignored_shares  # noqa: PLC0415 - a quick start without such rules
+
+            ignored = ignored_shares(message.features, matches.ignored)
+        scores, reason = self._scores(message.features, missing, user, ignored), self._reason(missing)
+        if matches.decisive:
+            from priory.filter.rule_terms import with_rules  # noqa: PLC0415 - likewise
+
+            scores = with_rules(scores, matches.decisive, self._options.labels, self._unwanted)
+            reason = "" if any(score.ruled for score in scores) else reason
+        return self._verdict(message, scores, reason, user)
+
+    def _new_book(self) -> "RuleBook":
+        from priory.filter.rule_matching import RuleBook  # noqa: PLC0415 - a quick start without rules
+
+        return RuleBook(self._counts.rules, replace(self._options.spec, bits=self._counts.journal.bits))
+
+    @property
+    def _unwanted(self) -> tuple[str, ...]:
+        from priory.filter.spamassassin import unwanted_labels  # noqa: PLC0415 - a quick start without rules
+
+        return unwanted_labels(self._options.labels, self._options.unwanted)
 
     def _missing_labels(self) -> list[str]:
         """Return the labels without lessons if fewer than two labels have any: then there is nothing to compare."""
@@ -59,11 +97,13 @@ class Judge:
             return []
         return [label for label, n in zip(self._options.labels, totals, strict=True) if n == 0]
 
-    def _scores(self, features: Features, missing: list[str], user: str) -> list[Score]:
+    def _scores(
+        self, features: Features, missing: list[str], user: str, ignored: "Sequence[IgnoredShare]" = ()
+    ) -> list[Score]:
         if missing:
             n = len(self._options.labels)
             return [no_evidence(features, math.log(1 / (n - 1)))] * n
-        return scores(features, self._counts.counts, self._model, self._calibration.newest(), user)
+        return scores(features, self._counts.counts, self._model, self._calibration.newest(), user, ignored)
 
     def _reason(self, missing: list[str]) -> str:
         """Return why nothing can be said about a message; empty if something can."""
@@ -84,7 +124,9 @@ class Judge:
         return Verdict(
             label=label,
             about=labels[1] if len(labels) == 2 else labels[probabilities.index(max(probabilities))],
-            claims={label: Claim(label, score, features) for label, score in zip(labels, scores, strict=True)},
+            claims={
+                label: Claim(label, score, features, self._counts) for label, score in zip(labels, scores, strict=True)
+            },
             thresholds=self.thresholds,
             expected_costs=expected,
             digest=message.digest.hex(),
@@ -94,16 +136,20 @@ class Judge:
         )
 
     def _breaks_promise(self, label: str, scores: list[Score]) -> bool:
-        """Tell whether the promise about lost ham forbids this label; only unwanted labels have limits."""
+        """Tell whether the promise about lost ham forbids this label; only unwanted labels have limits.
+
+        The promise is about what the filter says by itself, so it does not forbid what a person's rules say.
+        """
         limits = self._calibration.limits()
         if not limits or label == UNSURE:
             return False
         i = self._options.labels.index(label)
-        return i in limits and scores[i].agreed < limits[i]
+        ruled = scores[i].ruled
+        return i in limits and ruled <= 0 and scores[i].agreed + ruled < limits[i]
 
     def _would_be_sure(self, scores: list[Score]) -> bool:
         """Tell whether these scores would get a label without the term of familiarity."""
-        if not any(score.familiarity for score in scores):
+        if not any(score.familiarity for score in scores) or any(score.ruled for score in scores):
             return False
         return cheapest(self._options.costs.expected(probabilities_if_familiar(scores))) != UNSURE
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from priory.bayes import PresenceBayes
 from priory.bayes.calibration import FEWEST_WRONG
 from priory.bayes.counts import HeldOut, pack_scores
-from priory.features import Features, Numbers, Spec, pack_features, unpack_features
+from priory.features import Features, Spec, pack_features, unpack_features
 from priory.filter.counts import JournalCounts
 from priory.filter.home import refuse_other_label_order
 from priory.filter.outcome import LearnResult, LessonOutcome
@@ -36,9 +36,8 @@ class NewLesson(NamedTuple):
 
     digest: bytes
     label: str
-    features: bytes  #: packed, for the journal
-    buckets: Numbers  #: the same, for the counts
-    offsets: Numbers
+    packed: bytes  #: its features, for the journal
+    features: Features  #: the same, for the counts
     source: str
     sender: str
     time: float
@@ -46,8 +45,8 @@ class NewLesson(NamedTuple):
 
     def row(self, predicted: HeldOut | None, user: LessonUser, node: str) -> Lesson:
         """Return the row of the journal, given the prediction, the user and the machine."""
-        digest, label, features, _, _, source, sender, when, _ = self
-        return Lesson(digest, label, features, predicted, user, source, sender, when, node=node)
+        digest, label, packed, _, source, sender, when, _ = self
+        return Lesson(digest, label, packed, predicted, user, source, sender, when, node=node)
 
 
 def read_lessons(
@@ -61,13 +60,11 @@ def read_lessons(
     """Parse the message of each (message, label, source), and extract its features."""
     for group in in_groups(lessons, _raw_bytes, READ_TOGETHER):
         messages = prepare_many([message for message, _, _ in group], spec, with_identity=with_identity)
-        for (digest, sender, features, blob, identity), (_, label, source) in zip(messages, group, strict=True):
+        for (digest, sender, features, blob, identity, _), (_, label, source) in zip(messages, group, strict=True):
             require_label(label, labels)
             stored = blob or pack_features(features, spec.bits)
             now = clock()
-            yield NewLesson(
-                digest, label, stored, features.buckets, features.offsets, source, sender, now, identity or digest
-            )
+            yield NewLesson(digest, label, stored, features, source, sender, now, identity or digest)
 
 
 def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
@@ -76,13 +73,11 @@ def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
 
 def restored_lesson(stored: "Lesson | OutboxEntry", bits: int, label: str, time: float, identity: bytes) -> NewLesson:
     """Return a lesson about a message whose features are stored, with a label and a time."""
-    features = unpack_features(stored.features, bits)
     return NewLesson(
         digest=stored.digest,
         label=label,
-        features=stored.features,
-        buckets=features.buckets,
-        offsets=features.offsets,
+        packed=stored.features,
+        features=unpack_features(stored.features, bits),
         source=stored.source,
         sender=stored.sender,
         time=time,
@@ -208,14 +203,14 @@ class Trainer:
             )
             if is_person(user):
                 for lesson, prediction in zip(new, predicted, strict=True):
-                    self._counts.add_personal(user, lesson.label, prediction, lesson.buckets, lesson.offsets)
+                    self._counts.add_personal(user, lesson.label, prediction, lesson.features)
 
     def _learn_for_user(self, new: list[NewLesson], user: str) -> None:
         """Learn messages that count only for the user who taught them."""
         for lesson in new:
             prediction = self._predict(lesson) if are_comparable(self._counts.counts.totals) else None
             self._journal.learn(lesson.row(prediction, user, self._journal.node)._replace(shared=False))
-            self._counts.add_personal(user, lesson.label, prediction, lesson.buckets, lesson.offsets)
+            self._counts.add_personal(user, lesson.label, prediction, lesson.features)
 
     def _count(self, new: list[NewLesson]) -> list[HeldOut | None]:
         """Count messages in their order; return the prediction for each, made just before it was counted.
@@ -227,7 +222,7 @@ class Trainer:
         labels = [which[lesson.label] for lesson in new]
         run = self._model.learning_run(
             self._counts.counts,
-            [(lesson.buckets, lesson.offsets) for lesson in new],
+            [(lesson.features.buckets, lesson.features.offsets, lesson.features.named) for lesson in new],
             labels,
             self._are_in_turn(labels),
         )
@@ -253,13 +248,12 @@ class Trainer:
     def _count_uncertain(self, lesson: NewLesson, plain: list[float]) -> HeldOut:
         """Count a message that has these scores; return what the newest calibration predicts of it."""
         prediction = self._held_out(plain, lesson.label)
-        self._counts.add(lesson.buckets, lesson.label, prediction)
+        self._counts.add(lesson.features, lesson.label, prediction)
         return prediction
 
     def _predict(self, lesson: NewLesson) -> HeldOut:
         """Return what the newest calibration predicts of a message."""
-        features = Features(lesson.buckets, lesson.offsets)
-        return self._held_out(plain_scores(features, self._counts.counts, self._model), lesson.label)
+        return self._held_out(plain_scores(lesson.features, self._counts.counts, self._model), lesson.label)
 
     def _held_out(self, plain: list[float], label: str) -> HeldOut:
         which, n_labels = self._labels.index(label), len(self._labels)

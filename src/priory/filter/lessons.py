@@ -35,8 +35,12 @@ class ListedLesson(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; the time in ISO 8601, UTC."""
-        time = datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds")
-        return self._asdict() | {"time": time}
+        return self._asdict() | {"time": iso_time(self.time)}
+
+
+def iso_time(time: float) -> str:
+    """Return a time in UTC to the millisecond, as ISO 8601."""
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
 
 
 class LessonPage(NamedTuple):

@@ -111,5 +111,5 @@ class OfflineTeaching:
 
 
 def _entry(lesson: NewLesson, user: str) -> OutboxEntry:
-    digest, label, features, _, _, source, sender, when, identity = lesson
-    return OutboxEntry(identity, digest, label, features, user, source, sender, when)
+    digest, label, packed, _, source, sender, when, identity = lesson
+    return OutboxEntry(identity, digest, label, packed, user, source, sender, when)

@@ -14,7 +14,7 @@ from priory.journal import PERSONAL_BITS, StoreAddress
 
 #: The weight of each kind of feature; measured in docs/decisions/accuracy.md.
 WEIGHTS: Final[Mapping[str, float]] = {
-    "word": 0.4,
+    "word": 0.5,
     "pair": 0.1,
     "triple": 0.1,
     "header": 0.2,

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from priory.bayes.counts import HeldOut, has_correction
 from priory.bayes.personal import PersonalBayes
-from priory.features import KINDS
+from priory.features import KINDS, Features
 from priory.journal import LessonUser, is_person
 
 if TYPE_CHECKING:
     from array import array
-
-    from typing_extensions import Buffer
 
 #: The kinds of features that count for a user: one in how many of them, and their weight.
 PERSONAL_KINDS: Final = {"header": (16, 5.5), "sender": (1, 1.6), "link": (1, 7.0)}
@@ -54,15 +52,15 @@ def user_key(user: str) -> int:
 
 
 def personal_rows(
-    user: LessonUser, held_out: HeldOut | None, buckets: "Buffer", offsets: "Buffer", bits: int
+    user: LessonUser, held_out: HeldOut | None, features: Features, bits: int, personal_bits: int
 ) -> "array[int] | None":
-    """Return the rows, of 2^bits, in which a lesson counts for its user; None if it does not.
+    """Return the rows, of 2^personal_bits, in which a lesson counts for its user; None if it does not.
 
     This depends only on what is stored with the lesson, so it can be repeated at any time.
     """
     if not is_person(user) or not (held_out is None or has_correction(held_out)):
         return None
-    return PERSONAL.rows(buckets, offsets, user_key(user), bits)
+    return PERSONAL.rows(features.buckets, features.offsets, user_key(user), personal_bits, features.extra_bits(bits))
 
 
 def shared_room(own: int, others: int, of_others: int) -> int | None:

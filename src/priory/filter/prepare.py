@@ -19,6 +19,7 @@ class Prepared(NamedTuple):
     features: Features
     packed: bytes = b""  #: the features as the journal stores them, if they are packed already
     identity: bytes = b""  #: the identity that all copies of the message share, where it is needed
+    message: Message | None = None  #: the parsed message, where rules are matched with it
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -30,15 +31,30 @@ def prepare(raw: bytes, spec: Spec) -> Prepared:
     return prepare_parsed(parse(raw), spec)
 
 
-def prepare_parsed(message: Message, spec: Spec, *, with_identity: bool = False) -> Prepared:
-    """Extract the features of a parsed message; if `with_identity`, add the identity that its copies share."""
-    features = extract(message, spec)
+def prepare_parsed(
+    message: Message, spec: Spec, *, with_identity: bool = False, with_message: bool = False, located: bool = False
+) -> Prepared:
+    """Extract the features of a parsed message; add the identity that its copies share, and the message, if wanted.
+
+    If `located`, the features know their positions, so reasons need no second extraction.
+    """
     return Prepared(
-        message.digest, message.sender_domain, features, identity=identity(message) if with_identity else b""
+        message.digest,
+        message.sender_domain,
+        extract(message, spec, located=located),
+        identity=identity(message) if with_identity else b"",
+        message=message if with_message else None,
     )
 
 
-def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec, *, with_identity: bool = False) -> list[Prepared]:
+def prepare_many(
+    messages: Sequence[bytes | Prepared],
+    spec: Spec,
+    *,
+    with_identity: bool = False,
+    with_message: bool = False,
+    located: bool = False,
+) -> list[Prepared]:
     """Parse messages and extract their features, except those that are prepared already.
 
     A whole group is parsed before its features are extracted. Doing both for one message after the other takes a tenth
@@ -48,7 +64,9 @@ def prepare_many(messages: Sequence[bytes | Prepared], spec: Spec, *, with_ident
     for i in range(0, len(messages), READ_TOGETHER):
         group = [raw if isinstance(raw, Prepared) else parse(raw) for raw in messages[i : i + READ_TOGETHER]]
         ready += [
-            message if isinstance(message, Prepared) else prepare_parsed(message, spec, with_identity=with_identity)
+            message
+            if isinstance(message, Prepared)
+            else prepare_parsed(message, spec, with_identity=with_identity, with_message=with_message, located=located)
             for message in group
         ]
     return ready

@@ -116,15 +116,19 @@ def sampled_traces(journal: Journal) -> list[LessonTrace]:
     """Return the traces of a sample of the lessons in a journal; its size makes no difference to the time."""
     return [
         LessonTrace(
-            lesson.label, lesson.sender, lesson.source, header_buckets(unpack_features(lesson.features, journal.bits))
+            lesson.label,
+            lesson.sender,
+            lesson.source,
+            header_buckets(unpack_features(lesson.features, journal.bits), journal.bits),
         )
         for lesson in journal.queries.sample(SAMPLE)
     ]
 
 
-def header_buckets(features: Features) -> Sequence[int]:
-    """Return the buckets of the header words of a message."""
-    return features.buckets[features.offsets[HEADER] : features.offsets[HEADER + 1]]
+def header_buckets(features: Features, bits: int) -> Sequence[int]:
+    """Return the buckets, of 2^bits, of the header words of a message."""
+    extra = features.extra_bits(bits)
+    return [number >> extra for number in features.buckets[features.offsets[HEADER] : features.offsets[HEADER + 1]]]
 
 
 def origin_gap(traces: Sequence[LessonTrace], bits: int) -> OriginGap | None:

@@ -68,8 +68,8 @@ class Rescorer:
                 plain = plain_scores(features, self._counts.counts, self._model)
                 scored = pack_predictions(zip(plain, _corrections(lesson.held_out, len(plain)), strict=True))
             self._journal.learn(lesson._replace(held_out=scored))
-            self._counts.add(features.buckets, lesson.label, scored)
-            self._counts.add_personal(lesson.user, lesson.label, scored, features.buckets, features.offsets)
+            self._counts.add(features, lesson.label, scored)
+            self._counts.add_personal(lesson.user, lesson.label, scored, features)
             if is_confirmed:
                 self._journal.confirm(lesson.digest, lesson.user, lesson.label)
             if judgement:

@@ -19,7 +19,7 @@ from priory.bayes.presence import correction
 from priory.features import Features
 from priory.filter.familiarity import FAMILIAR, Trust, trust, trusted_log_odds, trusted_prior
 from priory.filter.personal import PERSONAL, user_key
-from priory.filter.verdict import probability
+from priory.filter.verdict import Place, probability
 from priory.journal import is_person
 from priory.native.table import is_known, total
 
@@ -27,14 +27,27 @@ if TYPE_CHECKING:
     from priory.bayes.silence import SilenceEstimate
     from priory.filter.counts import JournalCounts
     from priory.filter.promise import Promise
+    from priory.filter.rule_places import IgnoredShare
 
 #: If a recent calibration gives a label these log-odds, the newest gives it at least 3.4, above which a lesson corrects
 #: nothing; docs/decisions/journal.md has the measurement.
 CERTAIN: Final = 6.0
 
 
+class RuleTerm(NamedTuple):
+    """A person's rule, and what it adds to the log-odds."""
+
+    name: str
+    term: float
+    places: tuple[Place, ...] = ()  #: those that it ignores
+
+
 class Score(NamedTuple):
-    """The log-odds of a label as a sum: the prior, one term per feature, the familiarity, the share of other labels."""
+    """The log-odds of a label as a sum.
+
+    It has the prior, a term per feature, what rules ignore, the familiarity, the share of other labels, and the rules
+    for and against labels, in this order.
+    """
 
     prior: float
     log_odds: float
@@ -43,6 +56,8 @@ class Score(NamedTuple):
     others: float = 0.0
     you: float = 0.0  #: the part of the log-odds that comes from the user's own evidence
     familiarity: float = 0.0  #: the term of a message unlike anything that was taught, towards 0
+    ignored: tuple[RuleTerm, ...] = ()  #: takes the share of ignored places out of the sum
+    rules: tuple[RuleTerm, ...] = ()  #: for and against labels
 
     @classmethod
     def of(cls, prior: float, terms: "array[float]", you: float = 0.0) -> Self:
@@ -58,21 +73,42 @@ class Score(NamedTuple):
             -self.sign,
             you=0.0 - self.you,
             familiarity=0.0 - self.familiarity,
+            ignored=self.ignored and tuple(RuleTerm(rule, 0.0 - term, places) for rule, term, places in self.ignored),
         )
 
-    def with_trust(self, trust: Trust) -> Self:
-        """Return the score with the term of familiarity added; a trust of 1 adds nothing."""
+    def with_ignored(self, ignored: tuple[RuleTerm, ...]) -> Self:
+        """Return the score with the share of ignored places taken out."""
+        return self._replace(log_odds=self.log_odds + _sum(ignored), ignored=ignored)
+
+    def with_trust(self, trust: Trust, you_ignored: float = 0.0) -> Self:
+        """Return the score with the term of familiarity added; a trust of 1 adds nothing.
+
+        `you_ignored` is the part of the user's own evidence that lies at ignored places.
+        """
         factor = trust.below if self.log_odds < 0 else trust.above
         if factor == 1:
             return self
-        familiarity = trusted_log_odds(self.log_odds, self.you, factor) - self.log_odds
+        familiarity = trusted_log_odds(self.log_odds, self.you - you_ignored, factor) - self.log_odds
         return self._replace(log_odds=self.log_odds + familiarity, familiarity=familiarity)
+
+    def with_rules(self, rules: tuple[RuleTerm, ...], log_odds: float | None = None) -> Self:
+        """Return the score with the terms of rules added; if the log-odds are given, `others` has the difference."""
+        ruled = self.log_odds + _sum(rules)
+        log_odds = ruled if log_odds is None else log_odds
+        return self._replace(log_odds=log_odds, others=self.others + (log_odds - ruled), rules=rules)
+
+    @property
+    def ruled(self) -> float:
+        """The sum of the rules for and against labels."""
+        return _sum(self.rules)
 
     @property
     def agreed(self) -> float:
-        """The log-odds before scaling, or those without the user's own evidence and familiarity if they are lower."""
-        own = self.log_odds - self.others
-        return min(own, own - self.you - self.familiarity)
+        """The log-odds before scaling, or those that the calibration line gives if they are lower.
+
+        Neither has the rules for and against labels.
+        """
+        return min(self.log_odds - self.others - self.ruled, self.of_line)
 
     def with_others(self, others: float) -> Self:
         """Return the score with the term of the other labels added."""
@@ -80,13 +116,17 @@ class Score(NamedTuple):
 
     @property
     def of_line(self) -> float:
-        """The log-odds that the calibration line gives, without the user's own evidence and later terms."""
-        return self.log_odds - self.familiarity - self.others - self.you
+        """The log-odds that the calibration line gives, without the user's own evidence, rules and later terms."""
+        return self.log_odds - self.familiarity - self.others - self.you - _sum(self.ignored) - self.ruled
 
     @property
     def terms(self) -> "array[float]":
         """The term of each feature."""
         return self.of_contrast if self.sign > 0 else array("d", map(neg, self.of_contrast))
+
+
+def _sum(rules: Sequence[RuleTerm]) -> float:
+    return math.fsum(rule.term for rule in rules)
 
 
 def calibrations(
@@ -179,9 +219,7 @@ class CalibrationCache:
 def plain_scores(features: Features, counts: Counts, model: PresenceBayes) -> list[float]:
     """Return the score of each contrast before calibration; NO_SCORE where its label is not known yet."""
     return [
-        total(model.terms(features.buckets, features.offsets, counts, contrast))
-        if is_known(counts.totals, contrast)
-        else NO_SCORE
+        total(model.terms(features, counts, contrast)) if is_known(counts.totals, contrast) else NO_SCORE
         for contrast in contrasts(counts.n_labels)
     ]
 
@@ -217,28 +255,51 @@ def certainty(predicted: HeldOut, label: int, n_labels: int, lines: Sequence[Cal
     return _shares([line.log_odds(score) for score, line in zip(plain, lines, strict=True)])[label]
 
 
-def scores(
-    features: Features, counts: Counts, model: PresenceBayes, lines: Sequence[Calibration], user: str = ""
+def scores(  # noqa: PLR0913, PLR0917 - all that a score depends on
+    features: Features,
+    counts: Counts,
+    model: PresenceBayes,
+    lines: Sequence[Calibration],
+    user: str = "",
+    ignored: "Sequence[IgnoredShare]" = (),
 ) -> list[Score]:
-    """Return the calibrated score of every label, in their order, including the user's own evidence."""
+    """Return the calibrated score of every label, in their order, including the user's own evidence.
+
+    `ignored` are the shares that rules take out of the sum.
+    """
     own = []
     trusted = trust(features, counts)
     for label, line in zip(contrasts(counts.n_labels), lines, strict=True):
-        prior, terms = _prior_and_terms(features, counts, model, label, line)
+        prior, terms = _prior_and_terms(features, counts, model, label, line, ignored)
+        you_ignored = -_ignored(terms, ignored) if ignored else 0.0
         you = _add_personal(terms, features, counts, label, user)
         score = Score.of(prior, terms, you)
-        own.append(score if trusted is FAMILIAR else score.with_trust(trusted))
+        if ignored:
+            score = score.with_ignored(
+                tuple(RuleTerm(share.rule.name, -share.of(terms), share.places) for share in ignored)
+            )
+            you_ignored += _ignored(terms, ignored)
+        own.append(score if trusted is FAMILIAR else score.with_trust(trusted, you_ignored))
     if counts.n_labels == 2:
         return [own[0].of_the_other(), own[0]]
     return _scaled_to_one(own)
 
 
-def _prior_and_terms(
-    features: Features, counts: Counts, model: PresenceBayes, label: int, line: Calibration
+def _ignored(terms: Sequence[float], ignored: "Sequence[IgnoredShare]") -> float:
+    return math.fsum(share.of(terms) for share in ignored)
+
+
+def _prior_and_terms(  # noqa: PLR0913, PLR0917 - likewise
+    features: Features,
+    counts: Counts,
+    model: PresenceBayes,
+    label: int,
+    line: Calibration,
+    ignored: "Sequence[IgnoredShare]",
 ) -> "tuple[float, array[float]]":
-    """Return the prior and the term of each feature, by the part of the line that holds for their sum."""
+    """Return the prior and the term of each feature, by the part of the line that holds for the sum that is left."""
     terms = _terms(features, counts, model, label, line.slope)
-    if line.caution == 1 or line.intercept + total(terms) <= 0:
+    if line.caution == 1 or line.intercept + total(terms) - (_ignored(terms, ignored) if ignored else 0.0) <= 0:
         return line.intercept, terms
     cautious = line.cautious()
     return cautious.intercept, _terms(features, counts, model, label, cautious.slope)
@@ -248,14 +309,17 @@ def _terms(features: Features, counts: Counts, model: PresenceBayes, label: int,
     """Return the term of each feature; zero for a label that was never learned."""
     if counts.totals[label] == 0:
         return _zeros(features)
-    return model.terms(features.buckets, features.offsets, counts, label, slope)
+    return model.terms(features, counts, label, slope)
 
 
 def _add_personal(terms: "array[float]", features: Features, counts: Counts, label: int, user: str) -> float:
     """Add a user's own evidence to the terms; return its sum."""
     if not is_person(user) or counts.totals[label] == 0:
         return 0.0
-    return PERSONAL.add_terms(terms, counts.personal, features.buckets, features.offsets, user_key(user), label)
+    return PERSONAL.add_terms(
+        terms, counts.personal, features.buckets, features.offsets, user_key(user), label,
+        features.extra_bits(counts.shape.bits),
+    )  # fmt: skip
 
 
 def _zeros(features: Features) -> "array[float]":
@@ -268,14 +332,14 @@ def no_evidence(features: Features, prior: float) -> Score:
 
 
 def probabilities_if_familiar(scores: Sequence[Score]) -> list[float]:
-    """Return the probability of every label without the term of familiarity."""
-    log_odds = [score.log_odds - score.others - score.familiarity for score in scores]
+    """Return the probability of every label without the term of familiarity, and without rules for and against it."""
+    log_odds = [score.log_odds - score.others - score.familiarity - score.ruled for score in scores]
     return [probability(value) for value in log_odds] if len(scores) == 2 else _shares(log_odds)
 
 
 def _scaled_to_one(own: list[Score]) -> list[Score]:
     shares = _shares([score.log_odds for score in own])
-    return [score.with_others(_log_odds(share) - score.log_odds) for score, share in zip(own, shares, strict=True)]
+    return [score.with_others(log_odds_of(share) - score.log_odds) for score, share in zip(own, shares, strict=True)]
 
 
 def _shares(log_odds: Sequence[float]) -> list[float]:
@@ -284,6 +348,7 @@ def _shares(log_odds: Sequence[float]) -> list[float]:
     return [p / sum(claimed) for p in claimed]
 
 
-def _log_odds(p: float) -> float:
+def log_odds_of(p: float) -> float:
+    """Return the log-odds of a probability, which is taken to be neither 0 nor 1."""
     p = min(max(p, 1e-12), 1 - 1e-12)
     return math.log(p / (1 - p))

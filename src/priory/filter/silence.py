@@ -149,8 +149,11 @@ class Silence:
             self._file(program).append(checked)
 
     def checked_message(self, message: "Prepared", verdict: "Verdict") -> CheckedMessage | None:
-        """Return what is recorded about a message that has just been checked; None if the filter was not ready."""
-        if verdict.is_untaught:
+        """Return what is recorded about a message that has just been checked; None if the filter was not ready.
+
+        Mail that matches a rule is not recorded, either: where it lies is a person's word, not what the scores say.
+        """
+        if verdict.is_untaught or verdict.is_ruled:
             return None
         identity = message.identity or message.digest
         # A lesson counts for everyone, so what a single user's own evidence decided is not learned.
@@ -348,7 +351,7 @@ class Silence:
         )
         self._journal.learn(lesson)
         self._counts.automatic[self._labels.index(message.decision)] += 1
-        self._counts.add(features.buckets, message.decision, None)
+        self._counts.add(features, message.decision, None)
 
     def _store(self, without_lesson: list[SilenceTally], learned: list[CheckedMessage]) -> None:
         """Store the numbers of silent messages; those with a lesson are noted beside it, and go with it."""

@@ -9,6 +9,7 @@ from priory.bayes.counts import contrasts
 from priory.filter.counts import JournalCounts
 from priory.filter.promise import LostHam, PromiseProgress
 from priory.filter.provenance import OriginGap
+from priory.native.table import n_used
 
 if TYPE_CHECKING:
     from priory.filter.silence import SilenceStats
@@ -23,7 +24,9 @@ class Stats(NamedTuple):
     lessons: Mapping[str, int]
     automatic: Mapping[str, int]  #: lessons that the filter learned without a person
     changes: int
-    buckets_used: int
+    names: int  #: how many distinct features with names of their own the lessons have
+    nameless: int  #: lessons of an older version, whose features have no names
+    buckets_used: int  #: by n-grams, and by the features of nameless lessons
     buckets: int
     scored: Mapping[str, int]  #: lessons that were scored before they were learned, on which calibration rests
     calibration: Mapping[str, Calibration]  #: of each label that is scored against the rest
@@ -39,7 +42,7 @@ class Stats(NamedTuple):
     def doubt(self) -> str:
         """How many labels look wrong, in words; empty if they are few.
 
-        >>> stats = Stats({}, {}, 0, 0, 1, {"ham": 1000, "spam": 500}, {}, 0.032, {}, 0)
+        >>> stats = Stats({}, {}, 0, 0, 0, 0, 1, {"ham": 1000, "spam": 500}, {}, 0.032, {}, 0)
         >>> stats.doubt
         'about 1 in 31 labels looks wrong'
         """
@@ -70,7 +73,9 @@ def stats_of(
         lessons={label: tally.get(label, 0) for label in labels},
         automatic=dict(zip(labels, counts.automatic, strict=True)),
         changes=journal.position().change,
-        buckets_used=int(table.table.any(axis=1).sum()),
+        names=table.names.n,
+        nameless=table.names.nameless,
+        buckets_used=n_used(table.rows, len(labels)),
         buckets=len(table.rows),
         scored=dict(zip(labels, table.n_scored(), strict=True)),
         calibration=dict(zip(about, lines, strict=True)),

@@ -45,6 +45,7 @@ class Sync:
     def _update(self, *, force: bool = False) -> None:
         try:
             self._counts.update(force=force)
+            self._counts.keep_rules()
             self.trouble = None
         except self._tolerated as error:
             self.work_offline(error)
@@ -80,11 +81,12 @@ class Sync:
         for batch in follower.take():
             if batch.start == self._counts.sync_point:
                 self._counts.take(batch)
+                self._counts.keep_rules()
             elif batch.end.change > self._counts.sync_point.change:
                 follower.seek(self._counts.sync_point)  # a lesson of this process has moved the counts meanwhile
                 break
         self.trouble = follower.trouble
-        is_lost = follower.is_lost or self._counts.change < 0 or not self._counts.knows_silence
+        is_lost = follower.is_lost or self._counts.change < 0 or not self._counts.knows_notes
         if is_lost and self.trouble is None and not self.is_away:
             self._update(force=True)
             if self.trouble is None:

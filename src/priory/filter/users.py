@@ -25,7 +25,7 @@ class Users:
         return self._journal.users.every()
 
     def exported(self, user: str) -> Iterator[dict[str, Any]]:
-        """Yield all that the journal holds of each lesson of a user, as plain values for JSON."""
+        """Yield all that the journal holds of each lesson of a user, then each rule, as plain values for JSON."""
         for lesson in self._journal.lessons_of(user):
             held_out = lesson.held_out
             yield lesson._asdict() | {
@@ -33,9 +33,10 @@ class Users:
                 "features": base64.b64encode(lesson.features).decode(),
                 "held_out": None if held_out is None else base64.b64encode(held_out).decode(),
             }
+        yield from (rule.as_dict() for rule in self._journal.rules.of(user))
 
     def delete(self, user: str, group: int = 500) -> Iterator[int]:
-        """Delete all lessons of a user exactly; yield how many are durably gone, group by group.
+        """Delete all lessons and rules of a user exactly; yield how many are durably gone, group by group.
 
         >>> import tempfile
         >>> from priory import Filter

@@ -4,19 +4,22 @@
 hint, but the whole computation.
 """
 
-import json
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from priory.features import Features
+    from priory.filter.attribution import Attribution
+    from priory.filter.counts import JournalCounts
+    from priory.filter.reasons import VerdictReason
     from priory.filter.scoring import Score
+    from priory.filter.sentence import VerdictSummary
 
 HEADER_PREFIX: Final = "X-Priory-"
-MOST_EVIDENCE: Final = 20  #: features in an answer to a program that does not ask for an explanation
+MOST_ITEMS: Final = 3  #: of each reason, for a program that does not ask for an explanation
+RULE: Final = "rule"  #: the kind of evidence that people's rules are
 UNFAMILIAR: Final = "unlike anything that was taught"
 PROMISED: Final = "too little ham is known to call this unwanted and keep the promise about lost ham"
 AWAY: Final = "the journal cannot be reached, and this machine has too few counts of its own"
@@ -61,6 +64,9 @@ class Claim:  # noqa: PLW1641 - a claim can be changed, so it has no hash
     label: str
     score: "Score"
     features: "Features"
+    lessons: "JournalCounts | None" = None  #: tell how many lessons had a feature
+    _attribution: "Attribution | None" = field(default=None, init=False, repr=False)
+    _reasons: "list[VerdictReason] | None" = field(default=None, init=False, repr=False)  # with MOST_ITEMS items
 
     def __repr__(self) -> str:
         return f"Claim(label={self.label!r}, log_odds={self.log_odds!r}, prior={self.prior!r}, you={self.you!r})"
@@ -111,11 +117,28 @@ class Claim:  # noqa: PLW1641 - a claim can be changed, so it has no hash
 
         return readable(self.features, self.score, most)
 
-    def weigh(self, most: int) -> tuple[tuple[Evidence, ...], tuple[Kind, ...]]:
-        """Return the weightiest features, readable or not, and the sum of each kind: far faster than all evidence."""
-        from priory.filter.evidence import weigh  # noqa: PLC0415 - a quick start without an explanation
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The sum of each kind of feature, the weightiest first: `prior + Σ total = log_odds`."""
+        from priory.filter.evidence import kind_sums  # noqa: PLC0415 - a quick start without an explanation
 
-        return weigh(self.features, self.score, most)
+        return kind_sums(self.features, self.score)
+
+    @property
+    def attribution(self) -> "Attribution":
+        """The places of the message with their shares of the log-odds."""
+        if self._attribution is None:
+            from priory.filter.attribution import Attribution  # noqa: PLC0415 - a quick start without an explanation
+
+            self._attribution = Attribution(self.features, self.score, self.lessons)
+        return self._attribution
+
+    @property
+    def reasons(self) -> "list[VerdictReason]":
+        """The reasons for and against the label, the weightiest first: `prior + Σ share = log_odds`."""
+        if self._reasons is None:
+            self._reasons = self.attribution.reasons(MOST_ITEMS)
+        return self._reasons
 
 
 @dataclass(slots=True)
@@ -133,19 +156,22 @@ class Verdict:
     unwanted: tuple[str, ...] = ()  #: the labels of unwanted mail, if the options name them
 
     def __str__(self) -> str:
-        """One line for a person: the label, its probability, and the sum that it comes from."""
+        """One line for a person: the label, its probability, and the reasons in a sentence."""
         head = f"{self.label}: {self.about} with probability {digits(self.probability)}"
         if self.is_untaught:
             return f"{head} ({self.reason})"
-        why = f"{self.reason}; " if self.reason else ""
         own = f"{in_words(self)}; " if self.user else ""
-        sum_ = f"log-odds {self.log_odds:+.3f} = prior {self.prior:+.3f}; {self._evidence_line()}"
-        return f"{head} ({why}{own}{sum_})"
+        return f"{head} ({own}log-odds {self.log_odds:+.3f}). {self.sentence}"
 
     @property
     def is_untaught(self) -> bool:
         """Whether nothing could be said about the message, because lessons are missing or out of reach."""
         return self.reason not in ("", UNFAMILIAR, PROMISED)
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether the message matches a person's rule."""
+        return any(claim.score.rules or claim.score.ignored for claim in self.claims.values())
 
     @property
     def log_odds(self) -> float:
@@ -208,12 +234,34 @@ class Verdict:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The evidence added up by kind of feature, the weightiest first: `prior + Σ total = log_odds`."""
-        return by_kind(self.evidence)
+        return self.claims[self.about].kinds
+
+    @property
+    def reasons(self) -> "list[VerdictReason]":
+        """The reasons for the label `about`, the weightiest first; with `against`: `prior + Σ share = log_odds`."""
+        return [reason for reason in self.claims[self.about].reasons if reason.share > 0]
+
+    @property
+    def against(self) -> "list[VerdictReason]":
+        """The reasons against the label `about`, the weightiest first."""
+        return [reason for reason in self.claims[self.about].reasons if reason.share <= 0]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence: how sure it is, the strongest reasons, and the best one against."""
+        return self.summary.sentence
+
+    @property
+    def summary(self) -> "VerdictSummary":
+        """The sentence, with the words of the message that it names."""
+        from priory.filter.sentence import summarise  # noqa: PLC0415 - a quick start without an explanation
+
+        return summarise(self)
 
     @property
     def readable(self) -> list[Evidence]:
         """The evidence that a person can read."""
-        return readable(self.evidence)
+        return [feature for feature in self.evidence if is_readable(feature.kind)]
 
     def headers(self) -> list[tuple[str, str]]:
         """Return the header fields that carry this verdict in a message."""
@@ -222,53 +270,36 @@ class Verdict:
             (f"{HEADER_PREFIX}Verdict", _header_safe(f"{self.label}; {self.about}={digits(self.probability)}")),
             (f"{HEADER_PREFIX}Log-Odds", f"{self.log_odds:+.3f}; prior={self.prior:+.3f}{own}"),
         ]
-        if self.reason:
-            fields.append((f"{HEADER_PREFIX}Reason", _header_safe(self.reason)))
-        if not self.is_untaught:
-            fields.append((f"{HEADER_PREFIX}Evidence", self._evidence_line()))
+        fields.append((f"{HEADER_PREFIX}Reason", _header_safe(self.reason if self.is_untaught else self.sentence)))
         return fields
 
-    def _evidence_line(self) -> str:
-        """Return the weightiest features that a person can read, and the sum of the others."""
-        readable = [e for e in self.claims[self.about].readable(8) if abs(e.term) >= 0.0005]
-        rest = self.log_odds - self.prior - sum(e.term for e in readable)
-        shown = "; ".join(f"{_header_safe(e.feature)[:80]} {e.term:+.3f}" for e in readable)
-        return f"{shown}; all else {rest:+.3f}" if shown else f"all {rest:+.3f}"
-
-    def as_dict(self, most_evidence: int | None = None) -> dict[str, Any]:
-        """Return plain values for JSON; evidence beyond `most_evidence` becomes one sum."""
-        evidence, kinds = self._weigh(most_evidence)
-        rest = self.log_odds - self.prior - math.fsum(e.term for e in evidence)
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; each reason lists its weightiest items."""
+        labels = tuple(self.claims)
+        reasons = self.claims[self.about].reasons
         return {
             "label": self.label,
             "about": self.about,
+            "sentence": self.sentence,
             "probability": self.probability,
             "probabilities": self.probabilities,
             "log_odds": self.log_odds,
             "prior": self.prior,
             "familiarity": self.familiarity,
             **({"user": self.user, "you": self.you, "everyone": self.everyone} if self.user else {}),
-            "kinds": {kind.name: {"features": kind.n_features, "sum": kind.total} for kind in kinds},
-            "evidence": [
-                {"feature": e.feature, "term": e.term, "places": [[p.section, p.start, p.end] for p in e.places]}
-                for e in evidence
-            ],
-            "other_evidence": rest if most_evidence is not None else 0.0,
+            "reasons": [reason.as_dict(labels) for reason in reasons if reason.share > 0],
+            "against": [reason.as_dict(labels) for reason in reasons if reason.share <= 0],
             "thresholds": dict(self.thresholds),
             "expected_costs": dict(self.expected_costs),
             "digest": self.digest,
             "reason": self.reason,
         }
 
-    def _weigh(self, most: int | None) -> tuple[tuple[Evidence, ...], tuple[Kind, ...]]:
-        if most is not None:
-            return self.claims[self.about].weigh(most)
-        every = self.evidence
-        return every, by_kind(every)
+    def to_json(self, **more: Any) -> str:
+        """Return the verdict as one line of JSON, after other values if some are given."""
+        import orjson  # noqa: PLC0415 - a quick start without JSON
 
-    def to_json(self, most_evidence: int | None = None) -> str:
-        """Return the verdict as one line of JSON."""
-        return json.dumps(self.as_dict(most_evidence), ensure_ascii=False)
+        return orjson.dumps({**more, **self.as_dict()}).decode()
 
 
 def in_words(verdict: Verdict) -> str:
@@ -281,31 +312,20 @@ def is_readable(kind: str) -> bool:
     return not kind.endswith("-gram")
 
 
-def readable(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Return the evidence that a person can read."""
-    return [feature for feature in evidence if is_readable(feature.kind)]
+def sides(evidence: Iterable[Evidence], most: int) -> tuple[list[Evidence], list[Evidence]]:
+    """Return the first `most` evidence for and against, and all rules: none is silent, however little it adds.
 
-
-def by_kind(evidence: Iterable[Evidence]) -> tuple[Kind, ...]:
-    """Return what each kind of feature adds, the weightiest first.
-
-    >>> by_kind([Evidence("word:pills", 1.5, ()), Evidence("word:lunch", -0.5, ()), Evidence("pair:buy it", 2.0, ())])
-    (Kind(name='pair', n_features=1, total=2.0), Kind(name='word', n_features=2, total=1.0))
+    >>> pills, offer, rule = (Evidence(n, t, ()) for n, t in (("word:pills", 3), ("word:offer", 2), ("rule:x", 0.1)))
+    >>> [e.feature for e in sides([pills, offer, rule], 1)[0]]
+    ['word:pills', 'rule:x']
     """
-    terms = defaultdict(list)
-    for feature in evidence:
-        terms[feature.kind].append(feature.term)
-    return sums(terms)
-
-
-def sums(terms: Mapping[str, Sequence[float]]) -> tuple[Kind, ...]:
-    """Return what each kind adds, given its terms, the weightiest first, without kinds that have no terms.
-
-    >>> sums({"word": [1.5, -0.5], "pair": [2.0], "link": []})
-    (Kind(name='pair', n_features=1, total=2.0), Kind(name='word', n_features=2, total=1.0))
-    """
-    kinds = (Kind(name, len(of_kind), math.fsum(of_kind)) for name, of_kind in terms.items() if of_kind)
-    return tuple(sorted(kinds, key=lambda kind: (-abs(kind.total), kind.name)))
+    towards: list[Evidence] = []
+    away: list[Evidence] = []
+    for each in evidence:
+        side = towards if each.term > 0 else away
+        if each.kind == RULE or (each.term and len(side) < most):
+            side.append(each)
+    return towards, away
 
 
 def probability(log_odds: float) -> float:
@@ -348,6 +368,9 @@ def steps(thresholds: Mapping[str, float]) -> str:
     )
 
 
+_ASCII: Final = str.maketrans({"“": '"', "”": '"', "…": "..."})
+
+
 def _header_safe(text: str) -> str:
     """Escape text for a header field: ASCII on one line, and readable, unlike RFC 2047."""
-    return text.encode("unicode_escape").decode("ascii")[:500]
+    return text.translate(_ASCII).encode("unicode_escape").decode("ascii")[:500]

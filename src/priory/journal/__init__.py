@@ -32,6 +32,7 @@ from priory.journal.queries import (
     read_selection,
     require_label,
 )
+from priory.journal.rules import Rule, RuleEffect, RuleError, RuleKey, RuleThing
 from priory.journal.shared.store import StoreAddress
 from priory.journal.sqlite import open_file, open_file_to_read
 
@@ -49,6 +50,11 @@ __all__ = [
     "LessonUser",
     "Rank",
     "ReservedUserError",
+    "Rule",
+    "RuleEffect",
+    "RuleError",
+    "RuleKey",
+    "RuleThing",
     "Selection",
     "SelectionError",
     "StoreAddress",

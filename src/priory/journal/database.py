@@ -131,8 +131,8 @@ def loaded_user(text: str) -> LessonUser:
 
 def stored_lesson(lesson: Lesson) -> Row:
     """Return the LESSON_COLUMNS of a lesson."""
-    digest, label, _, held_out, user, *rest = lesson
-    return digest, label, held_out, stored_user(user), *rest
+    digest, label, _, held_out, user, source, sender, time, shared, node, _ = lesson
+    return digest, label, held_out, stored_user(user), source, sender, time, shared, node
 
 
 def loaded_lesson(columns: Sequence[Any], features: bytes) -> Lesson:

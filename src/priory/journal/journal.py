@@ -30,6 +30,7 @@ from priory.journal.lesson import (
 )
 from priory.journal.notes import MAKE_AUTOMATIC, Confirmations, Tombstones, UserCounts
 from priory.journal.queries import LessonQueries, Selection
+from priory.journal.rules import RuleTable
 from priory.journal.silence import SilenceNotes
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Journal:
         self.shared = shared  #: the snapshots that all machines start from, if several share the journal
         self.queries = LessonQueries(database)
         self.silence = SilenceNotes(database)
+        self.rules = RuleTable(database)
         self._confirmations = Confirmations(database)
         self.users = UserCounts(database)
         self._tombstones = Tombstones(database) if shared else None
@@ -304,10 +306,12 @@ class Journal:
         self._head = None
 
     def erase(self, user: str) -> None:
-        """Delete what is left of a user whose lessons are forgotten and settled; call inside `writing`."""
+        """Delete rules and traces of a user whose lessons are forgotten and settled; call inside `writing`."""
         self.silence.erase(user)
         if self._tombstones:
             self._tombstones.remove(user)
+        if self.rules.erase(user):
+            self.mark_change()
 
     def lessons(self) -> Iterator[Lesson]:
         """Yield all lessons in the order they were learned; nothing can be written through this journal meanwhile."""

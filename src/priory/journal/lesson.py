@@ -1,7 +1,10 @@
 """The values that go in and out of a journal, and the errors that it raises."""
 
 from enum import Enum, IntEnum
-from typing import Final, NamedTuple, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeGuard
+
+if TYPE_CHECKING:
+    from priory.journal.rules import RuleSet
 
 PERSONAL_BITS: Final = 22  #: the default size of the table of personal evidence: 2^22 buckets
 
@@ -89,6 +92,7 @@ class Lesson(NamedTuple):
     time: float = 0.0
     shared: bool = True  #: whether the lesson counts for all users; decided when it is learned
     node: str = ""  #: the machine that learned it
+    subject: str = ""  #: of the message, if the journal keeps subjects
 
     @property
     def is_automatic(self) -> bool:
@@ -143,3 +147,4 @@ class ChangeBatch(NamedTuple):
     changes: list[Change]
     tallies: Tallies | None  #: what the counts must add up to at the end; None if more batches follow
     silence: bytes = b""  #: the estimate of what silence says, packed, if no more batches follow
+    rules: "RuleSet | None" = None  #: the rules of people; None if more batches follow

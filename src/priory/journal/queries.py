@@ -10,7 +10,7 @@ it would slow down every lesson; reading 100,000 of them takes less than a tenth
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -311,6 +311,29 @@ class LessonQueries:
             condition = f"change IN ({', '.join('?' * len(group))})"
             sql = f'SELECT digest, "user" FROM lessons WHERE {condition} ORDER BY change'  # noqa: S608
             lessons += [(digest, loaded_user(user)) for digest, user in self._db.rows(sql, *group)]
+        return lessons
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the changes that learned the lessons that exist, in order."""
+        return [change for (change,) in self._db.rows("SELECT change FROM lessons ORDER BY change")]
+
+    def lessons_after(self, change: int) -> Iterator[tuple[int, Lesson]]:
+        """Yield the lessons learned after a change, in order, each with the number of its change."""
+        with self._db.reading():
+            numbers = self._db.rows("SELECT change FROM lessons WHERE change > ? ORDER BY change", change)
+            lessons = self._db.each_lesson("change > ? ORDER BY change", change)
+            yield from ((number, lesson) for (number,), lesson in zip(numbers, lessons, strict=True))
+
+    def lessons_of(self, changes: Sequence[int]) -> dict[int, Lesson]:
+        """Return the lessons that these changes learned and that still exist, by number."""
+        lessons: dict[int, Lesson] = {}
+        with self._db.reading():
+            for i in range(0, len(changes), MAX_PARAMETERS):
+                some = changes[i : i + MAX_PARAMETERS]
+                where = f"change IN ({', '.join('?' * len(some))}) ORDER BY change"
+                numbers = self._db.rows(f"SELECT change FROM lessons WHERE {where}", *some)  # noqa: S608
+                found = zip(numbers, self._db.lessons(where, *some), strict=True)
+                lessons.update((number, lesson) for (number,), lesson in found)
         return lessons
 
     def times_of(self, changes: Iterable[int]) -> list[float | None]:

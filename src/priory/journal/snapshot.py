@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from priory.bayes import Counts
+from priory.bayes.counts import CountsShape
 from priory.journal.files import replacing
 from priory.journal.lesson import JournalError
 
-_MAGIC: Final = b"priory counts 4\n"
+_MAGIC: Final = b"priory counts 5\n"
 HEAD_BYTES: Final = 4096  #: before the counts; the description must fit into them
 
 
@@ -42,7 +43,8 @@ def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: s
     parts = counts.parts
     digest = digest_of(counts)
     fits = {"journal": journal_id, "labels": list(labels), "buckets": [len(counts.rows), len(counts.personal)]}
-    description = {**fits, "change": at[0], "stamp": at[1], "digest": digest}
+    names = [counts.names.bits, counts.names.n, counts.names.nameless]
+    description = {**fits, "change": at[0], "stamp": at[1], "digest": digest, "names": names}
     head = _MAGIC + json.dumps(description, sort_keys=True).encode() + b"\n"
     if len(head) > HEAD_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
@@ -64,12 +66,12 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int,
         description = dict(json.loads(head.removeprefix(_MAGIC)) if head.startswith(_MAGIC) else {})
         change, stamp = int(description.pop("change")), str(description.pop("stamp"))
         digest = str(description.pop("digest"))
+        name_bits, n_names, n_nameless = map(int, description.pop("names"))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if description != {"journal": journal_id, "labels": list(labels), "buckets": [1 << bits, 1 << personal_bits]}:
         return None
-    sizes = (Counts.size_bytes(bits, len(labels), own_bits) for own_bits in (None, personal_bits))
-    if len(mapped) - HEAD_BYTES not in sizes:
+    shape = CountsShape(bits, len(labels), personal_bits, name_bits, n_names, n_nameless)
+    if len(mapped) - HEAD_BYTES not in {Counts.size_bytes(shape, with_personal=own) for own in (False, True)}:
         return None
-    counts = Counts.from_memory(memoryview(mapped)[HEAD_BYTES:], bits, len(labels), personal_bits)
-    return Snapshot(counts, change, stamp, digest)
+    return Snapshot(Counts.from_memory(memoryview(mapped)[HEAD_BYTES:], shape), change, stamp, digest)

@@ -1,4 +1,4 @@
-"""Bring the lessons of one journal into another: merge them, or copy them unchanged into an empty one."""
+"""Bring the lessons and rules of one journal into another: merge them, or copy them unchanged into an empty one."""
 
 from collections.abc import Callable
 from itertools import zip_longest
@@ -10,7 +10,7 @@ from priory.journal.silence import Told
 
 
 def merge(journal: Journal, other: Journal) -> dict[str, int]:
-    """Add the lessons of another journal, inside `writing`; return how many were added, relabelled and known.
+    """Add lessons and rules of another journal, inside `writing`; count the lessons added, relabelled and known.
 
     The later lesson counts even where both have the same label: its time is compared again when a third journal is
     merged. A message that people have taught or forgotten, in either journal, has no automatic lesson.
@@ -32,8 +32,19 @@ def merge(journal: Journal, other: Journal) -> dict[str, int]:
         if is_later:
             journal.forget(lesson.digest, lesson.user)
             journal.learn(lesson)
+    _merge_rules(journal, other)
     journal.number_changes()
     return outcomes
+
+
+def _merge_rules(journal: Journal, other: Journal) -> None:
+    """Add the rules of another journal; of two about the same thing, the later counts."""
+    ours = {rule.key: rule for rule in journal.rules.every()}
+    later = [rule for rule in other.rules.every() if rule.key not in ours or rule.rank > ours[rule.key].rank]
+    for rule in later:
+        journal.rules.put(rule)
+    if later:
+        journal.mark_change()
 
 
 def _leave_to_people(journal: Journal, told: list[Told]) -> None:
@@ -46,7 +57,7 @@ def _leave_to_people(journal: Journal, told: list[Told]) -> None:
 
 
 def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = lambda _: None) -> int:
-    """Copy all lessons and the notes about them into an empty journal, all or none; return how many lessons."""
+    """Copy all lessons, the notes about them, and all rules into an empty journal, all or none; count the lessons."""
     _refuse(source, target)
     n = 0
     with target.writing():
@@ -60,6 +71,7 @@ def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = l
             if label := source.label_of(digest, user):
                 target.confirm(digest, user, label)
         _copy_silence(source, target)
+        _merge_rules(target, source)
     return n
 
 
@@ -88,6 +100,8 @@ def verify(source: Journal, target: Journal, counts_digest: Callable[[Journal], 
         raise _differ(source, target, "the list of messages that people spoke about")
     if source.silence.load() != target.silence.load() or _judged_lessons(source) != _judged_lessons(target):
         raise _differ(source, target, "the tally of checked mail")
+    if source.rules.every() != target.rules.every():
+        raise _differ(source, target, "a rule")
     if _confirmed_lessons(source) != _confirmed_lessons(target):
         raise _differ(source, target, "the list of confirmed labels")
     digest = counts_digest(source)

@@ -21,6 +21,7 @@ from priory.journal.queries import evenly
 from priory.lab.error import LabError
 from priory.lab.examples import Example, by_time
 from priory.lab.splits import Folds, How, folds, joined, near_duplicates, threads
+from priory.native.table import bits_of_names
 
 WAYS: Final = ("stratified", "k-fold", "random", "time", "sender", "thread", "leave-one-out")
 _TEXT: Final = [KINDS.index(kind) for kind in ("word", "pair")]
@@ -30,7 +31,7 @@ _TEXT: Final = [KINDS.index(kind) for kind in ("word", "pair")]
 class Mail:
     """Messages in order, with labels and features: `X[message, feature]` is 1 if the message has the feature.
 
-    `columns` has the column of each feature in `MailVectorizer`. Of its fifty million columns, those that no message
+    `columns` has the column of each feature in `MailVectorizer`. Of its billion columns, those that no message
     has are left out.
     """
 
@@ -47,10 +48,10 @@ class Mail:
     @classmethod
     def of(cls, examples: Iterable[Example], bits: int = 22) -> Self:
         """Collect examples; `bits` is the number of hash bits of their features."""
-        rows: list[NDArray[np.int32]] = []
+        rows: list[NDArray[np.uint32]] = []
         known: list[tuple[str, str, bytes, str, tuple[str, str, str], float]] = []
         for example in examples:
-            rows.append(columns(example.message.features, bits).astype(np.int32))
+            rows.append(columns(example.message.features, bits).astype(np.uint32))
             known.append(
                 (
                     example.label,
@@ -78,7 +79,7 @@ class Mail:
     @property
     def kinds(self) -> NDArray[np.int64]:
         """The kind of each column, as an index into KINDS."""
-        return self.columns >> self.bits
+        return self.columns >> bits_of_names(self.bits)
 
     def traces(self, most: int) -> list[LessonTrace]:
         """Return where up to `most` messages of each label come from."""
@@ -89,8 +90,10 @@ class Mail:
 
     def _headers(self, i: int) -> list[int]:
         """Return the buckets of the header words of a message."""
+        bits = bits_of_names(self.bits)
         features = self.columns[self.X[i].indices]
-        headers: list[int] = (features[features >> self.bits == HEADER] & ((1 << self.bits) - 1)).tolist()
+        names = features[features >> bits == HEADER] & ((1 << bits) - 1)
+        headers: list[int] = (names >> bits - self.bits).tolist()
         return headers
 
     def by_time(self) -> "Mail":
@@ -117,10 +120,10 @@ class Mail:
         )
 
 
-def presence(rows: Sequence[NDArray[np.int32]]) -> tuple[csr_matrix, NDArray[np.int64]]:
+def presence(rows: Sequence[NDArray[np.uint32]]) -> tuple[csr_matrix, NDArray[np.int64]]:
     """Return a matrix of presence from the columns of each row, and the columns that occur in it.
 
-    >>> X, used = presence([np.array([7, 9], np.int32), np.array([9], np.int32)])
+    >>> X, used = presence([np.array([7, 9], np.uint32), np.array([9], np.uint32)])
     >>> X.toarray().tolist(), used.tolist()
     ([[1.0, 1.0], [0.0, 1.0]], [7, 9])
     """
@@ -135,10 +138,10 @@ def copies(mail: Mail) -> NDArray[np.int64]:
     return near_duplicates(mail.X[:, np.flatnonzero(np.isin(mail.kinds, _TEXT))])
 
 
-def text_columns(features: Features) -> NDArray[np.int32]:
+def text_columns(features: Features) -> NDArray[np.uint32]:
     """Return the columns by which near-copies are found: words and pairs of words."""
     numbers = columns(features, MOST_BITS)
-    return numbers[np.isin(numbers >> MOST_BITS, _TEXT)].astype(np.int32)
+    return numbers[np.isin(numbers >> MOST_BITS, _TEXT)].astype(np.uint32)
 
 
 def mail_folds(mail: Mail, by: str = "stratified", n_folds: int = 5, seed: int = 0, *, together: bool = True) -> Folds:

@@ -1,6 +1,6 @@
 """Declarations shared by the loops over the buckets of a table."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 
 cdef extern from *:
@@ -11,6 +11,26 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 48  # buckets are scattered over a large table: prefetch this many ahead
+    NAME_BITS = 5  # a feature with a name of its own has this many bits more than its bucket,
+    MOST_NAME_BITS = 28  # up to this many: its number and that of its kind share 32 bits
+
+
+cdef inline int name_bits(int bits) noexcept nogil:
+    """Return the bits of a feature with a name of its own, for 2^bits buckets."""
+    return min(bits + NAME_BITS, MOST_NAME_BITS)
+
+
+cdef inline int bits_of(Py_ssize_t rows) noexcept nogil:
+    """Return the bits of a table with this many rows, a power of two."""
+    cdef int bits = 0
+    while rows >> bits > 1:
+        bits += 1
+    return bits
+
+
+cdef inline bint is_in(uint32_t groups, Py_ssize_t group) noexcept nogil:
+    """Tell whether a group is in a set of groups, one bit each."""
+    return group < 32 and groups >> group & 1
 
 
 cdef inline int fit_groups(const int64_t[::1] offsets, Py_ssize_t groups, Py_ssize_t n) except -1:

@@ -11,7 +11,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from priory.native.buckets cimport fit_groups
+from priory.native.buckets cimport fit_groups, is_in, name_bits
 
 cdef extern from *:
     """
@@ -25,6 +25,8 @@ cdef extern from *:
     int trailing_ones "priory_trailing_ones" (uint64_t word) noexcept nogil  # up to 63 of them
     uint64_t little_end_first "priory_little_end_first" (uint64_t word) noexcept nogil
 
+cdef enum:
+    HAS_NAMES = 128  # added to the number of kinds if the features of some groups have names
 cdef array BUCKETS = array("I")
 cdef array OFFSETS = array("q")
 
@@ -67,32 +69,35 @@ cdef inline int bit_length(uint64_t n) noexcept nogil:
     return length
 
 
-def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits):
-    """Return a feature vector as bytes: for each kind the number of its buckets, then their gaps in Rice code.
+def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits, uint32_t named=0):
+    """Return a feature vector as bytes: for each kind the number of its features, then their gaps in Rice code.
 
-    Kind i has the sorted distinct buckets `buckets[offsets[i]:offsets[i + 1]]`. Their number is written as its bit
-    length, in 5 bits, followed by its bits without the highest.
+    Kind i has the sorted distinct numbers `buckets[offsets[i]:offsets[i + 1]]`; those of the kinds in `named` have more
+    bits. How many there are is written as its bit length, in 5 bits, followed by its bits without the highest.
     """
     cdef Py_ssize_t kinds = offsets.shape[0] - 1, kind, n, i
-    cdef int k, length
-    cdef uint64_t bucket, last, least, gap, ones, low, limit = <uint64_t> 1 << bits
+    cdef int k, length, width
+    cdef uint64_t bucket, last, least, gap, ones, low, limit
     cdef bint in_order = True
     fit_groups(offsets, kinds, buckets.shape[0])
-    # A gap takes k + 1 bits and one more for each 2^k that it spans; the gaps of one kind span at most 2^bits in total.
+    # A gap takes k + 1 bits and one more for each 2^k that it spans; the gaps of a kind span at most 2^width in total.
     cdef Py_ssize_t most = 16 + 5 * kinds
     for kind in range(kinds):
+        width = name_bits(bits) if is_in(named, kind) else bits
         n = offsets[kind + 1] - offsets[kind]
-        k = rice_parameter(n, bits)
-        most += (n * (k + 1) + (((<Py_ssize_t> 1 << bits) >> k) if n else 0)) // 8 + 1
+        k = rice_parameter(n, width)
+        most += (n * (k + 1) + (((<Py_ssize_t> 1 << width) >> k) if n else 0)) // 8 + 1
     cdef uint8_t* out = <uint8_t*> PyMem_Malloc(most)
     if out == NULL:
         raise MemoryError
     cdef Writer w = Writer(out, 0, 0)
     with nogil:
-        write(&w, <uint64_t> kinds, 8)
+        write(&w, <uint64_t> kinds | (HAS_NAMES if named else 0), 8)
         for kind in range(kinds):
+            width = name_bits(bits) if is_in(named, kind) else bits
+            limit = <uint64_t> 1 << width
             n = offsets[kind + 1] - offsets[kind]
-            k = rice_parameter(n, bits)
+            k = rice_parameter(n, width)
             length = bit_length(n)
             write(&w, <uint64_t> length, 5)
             write(&w, <uint64_t> n & ~(<uint64_t> 1 << length >> 1), max(length - 1, 0))
@@ -144,16 +149,23 @@ cdef inline uint64_t read(Reader* r, int n) noexcept nogil:
     return value
 
 
-def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
-    """Return the buckets and offsets that `pack` wrote; raise ValueError for damaged bytes."""
+def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits, uint32_t named=0):
+    """Return the numbers and offsets that `pack` wrote, and which groups have names; raise ValueError for damaged bytes.
+
+    `named` are the groups that have names unless all features were packed without.
+    """
     if packed.shape[0] == 0:
         raise ValueError("packed features are damaged")
     cdef Reader r = Reader(&packed[0], 0, packed.shape[0] * 8)
     cdef Py_ssize_t kinds = <Py_ssize_t> read(&r, 8), kind, n, i, found = 0
     cdef uint64_t bucket, gap, ahead
-    cdef int k, length, ones
+    cdef int k, length, ones, width
+    if kinds & HAS_NAMES:
+        kinds &= ~HAS_NAMES
+    else:
+        named = 0
     cdef bint whole = kinds <= most_kinds
-    cdef array buckets = clone(BUCKETS, min(packed.shape[0] * 8, most_kinds << bits), False)
+    cdef array buckets = clone(BUCKETS, min(packed.shape[0] * 8, most_kinds << name_bits(bits)), False)
     cdef array offsets = clone(OFFSETS, most_kinds + 1, True)
     cdef uint32_t* to_bucket = buckets.data.as_uints
     cdef int64_t* ends = <int64_t*> offsets.data.as_longlongs + 1
@@ -161,7 +173,8 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
         for kind in range(kinds if whole else 0):
             length = <int> read(&r, 5)
             n = (<Py_ssize_t> 1 << length >> 1) | <Py_ssize_t> read(&r, max(length - 1, 0))
-            k = rice_parameter(n, bits)
+            width = name_bits(bits) if is_in(named, kind) else bits
+            k = rice_parameter(n, width)
             bucket = 0
             for i in range(n):
                 gap = 0
@@ -175,7 +188,7 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
                 gap = (gap + ones) << k | (ahead >> (ones + 1) & ((<uint64_t> 1 << k) - 1))
                 r.at += ones + 1 + k
                 bucket += gap
-                if r.at > r.end or bucket >> bits or (gap == 0 and i > 0):
+                if r.at > r.end or bucket >> width or (gap == 0 and i > 0):
                     whole = False
                     break
                 to_bucket[found] = <uint32_t> bucket
@@ -188,4 +201,4 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits):
     if not whole or not 0 <= r.end - r.at < 8 or read(&r, <int> (r.end - r.at)):
         raise ValueError("packed features are damaged")
     resize(buckets, found)
-    return buckets, offsets
+    return buckets, offsets, named

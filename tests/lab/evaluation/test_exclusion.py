@@ -159,14 +159,14 @@ def test_kinds_of_mail_features_can_be_left_out() -> None:
     results = one_at_a_time(BernoulliNB(), rows, labels, groups=groups)
     assert {result.name for result in results} == {"word", "header"}
     whole = exclusion(BernoulliNB(), rows, labels, excluded=kind_columns("word", bits=8))
-    assert whole.name == "256 columns"
+    assert whole.name == "8192 columns"
     assert whole.proxies == ()
 
 
 def test_kinds_have_the_columns_of_the_vectorizer() -> None:
     rows = MailVectorizer(bits=6, kinds=["pair"]).transform([b"\n\ncheap pills for you"])
     assert set(rows.indices) <= set(kind_columns("pair", bits=6))
-    assert [kind_columns(kind, bits=2).start for kind in KINDS] == [4 * i for i in range(len(KINDS))]
+    assert [kind_columns(kind, bits=2).start for kind in KINDS] == [128 * i for i in range(len(KINDS))]
 
 
 def test_the_order_of_classes_is_that_of_the_costs() -> None:

@@ -30,6 +30,7 @@ from priory.lab.models.registry import model_named, model_without
 from priory.lab.predictions import Predictions
 from priory.lab.run import Mistake, Reason, Run, Weight
 from priory.lab.test_set import Sealed
+from priory.native.table import bits_of_names
 
 OPTIONS = Options()
 
@@ -146,7 +147,7 @@ def test_a_model_that_is_not_there_is_named(mail):
 def test_a_model_without_kinds_of_features_does_not_see_them(mail):
     kinds = ("header", "header-gram", "sender")
     without = model_without("filter", mail, OPTIONS, kinds).fit(mail.X, mail.y)
-    shown = without.named_steps["filterclassifier"].columns >> mail.bits
+    shown = without.named_steps["filterclassifier"].columns >> bits_of_names(mail.bits)
     assert not {KINDS[kind] for kind in shown} & set(kinds)
     blind = mail.X.copy()
     hidden = np.isin(mail.kinds, [KINDS.index(kind) for kind in kinds])
@@ -181,7 +182,7 @@ def test_leaving_one_out_is_scoring_by_the_counts_of_all_others(mail):
         for number, lesson in enumerate(learned):
             if number != left_out:
                 label = OPTIONS.labels.index(lesson.label)
-                counts.add(unpack_features(lesson.features, 22).buckets, label, lesson.held_out)
+                counts.add(unpack_features(lesson.features, 22), label, lesson.held_out)
         said = scores(unpack_features(learned[left_out].features, 22), counts, model, calibrations(counts))
         assert run.predictions.log_odds()[left_out] == pytest.approx(said[1].log_odds, abs=1e-9)
     assert run.predictions.names == few.names

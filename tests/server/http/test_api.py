@@ -18,7 +18,6 @@ from priory.decision import Costs, thresholds
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.filter.verdict import MOST_EVIDENCE
 from priory.server.http.app import application
 from priory.server.http.filters import Filters
 from priory.server.http.state import Daemon as State
@@ -64,7 +63,7 @@ def test_a_verdict_is_that_of_the_library(api: Client, daemon: Daemon, mail: lis
         for drawn in mail[:10]:
             answer = api.post("/v1/check", drawn.raw)
             assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
-            assert answer.json == plain(filter_.check(drawn.raw).as_dict(MOST_EVIDENCE))
+            assert answer.json == plain(filter_.check(drawn.raw).as_dict())
 
 
 def test_whose_mail_it_is_can_be_said(api: Client, daemon: Daemon):
@@ -72,7 +71,7 @@ def test_whose_mail_it_is_can_be_said(api: Client, daemon: Daemon):
     for raw in lists[1:]:
         assert api.post("/v1/learn?label=spam&user=ann", raw).status == 200
     with Filter.open(daemon.home) as filter_:
-        expected = plain(filter_.check(lists[0], "ann").as_dict(MOST_EVIDENCE))
+        expected = plain(filter_.check(lists[0], "ann").as_dict())
         explained = plain(filter_.explain(lists[0], "ann").as_dict())
     verdict = api.post("/v1/check?user=ann", lists[0]).json
     assert verdict == expected

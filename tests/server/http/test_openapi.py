@@ -51,12 +51,14 @@ QUESTIONS = [
     ("DELETE", "/v1/ask/{digest}"),
     ("POST", "/v1/ask/{digest}/undo"),
 ]
+RULES = [(method, "/v1/rules") for method in ("GET", "POST", "DELETE")]
 LESSONS = [("GET" if each in ASKED_LESSONS else "POST", f"/v1/{each}") for each in ABOUT_LESSONS]
 ROUTES = [
     *(("GET", path) for path in ("/healthz", "/metrics", *(f"/v1/{name}" for name in ABOUT_IT))),
     *(("POST", f"/v1/{name}") for name in ABOUT_MAIL),
     *QUESTIONS,
     *LESSONS,
+    *RULES,
     *COSTS,
     *COMPARISONS,
 ]
@@ -94,7 +96,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
         *((*route, GenerationMode.POSITIVE) for route in ROUTES),
         *(("POST", f"/v1/{name}", GenerationMode.NEGATIVE) for name in ("learn", "forget")),
         ("GET", "/v1/history", GenerationMode.NEGATIVE),
-        *((*route, GenerationMode.NEGATIVE) for route in (*QUESTIONS, *LESSONS, *COSTS, COMPARISONS[0])),
+        *((*route, GenerationMode.NEGATIVE) for route in (*QUESTIONS, *LESSONS, *RULES, *COSTS, COMPARISONS[0])),
     ],
 )
 def test_every_answer_is_as_documented(
@@ -209,6 +211,10 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
     (history,), (calibration,), (drift,) = (answers[each] for each in ("history", "calibration", "drift"))
     assert sum(step["checked"].get("http", {}).get(check["label"], 0) for step in history["steps"]) >= 1
     assert calibration["n"] == drift["n"] > 0
+    assert [answer["outcome"] for answer in answers["rules"][:2]] == ["set", "set"]
+    listed, removed = answers["rules"][2:]
+    assert {"allow sender ann@mail.example", "ignore word backlinks"} <= {rule["rule"] for rule in listed["rules"]}
+    assert removed == {"outcome": "removed", "rule": "ignore word backlinks"}
     costs, set_costs = answers["costs"]
     (tried,) = answers["costs/preview"]
     assert costs["labels"] == tried["labels"] == ["ham", "spam"]

@@ -17,7 +17,6 @@ from priory.demo import Drawn
 from priory.filter.filter import Filter
 from priory.journal import JournalError
 from priory.message import parse
-from priory.server.http.routes.check import MOST_UPLOAD_EVIDENCE
 from priory.server.http.streaming import stream_answers
 from priory.server.http.uploads import MOST_FILES, MOST_MESSAGES, MOST_UPLOADS, SIZE_FACTOR, Upload
 from priory.server.options import ServeOptions
@@ -73,7 +72,7 @@ def test_each_message_is_judged_as_if_it_had_come_alone(api: Client, daemon: Dae
     assert (answer["passed_over"], answer["stopped"]) == ([], None)
     sources = [*(f"old.mbox:{i}" for i in range(1, 5)), "new.eml"]
     with Filter.open(daemon.home) as filter_:
-        expected = [filter_.check(raw).as_dict(MOST_UPLOAD_EVIDENCE) for raw in raws]
+        expected = [filter_.check(raw).as_dict() for raw in raws]
     assert [
         (message.pop("source"), message.pop("subject"), message.pop("sender")) for message in answer["messages"]
     ] == [

@@ -43,7 +43,7 @@ def test_a_message_arrives_with_its_verdict_and_without_forged_ones(home: Path, 
     with Filter.open(home) as filter_:
         verdict = filter_.check(b"X-Number: 0\n" + mail[0].raw)
     assert message.get_all("X-Priory-Verdict") == [f"{verdict.label}; spam={verdict.headers()[0][1].split('=')[1]}"]
-    assert len(message.get_all("X-Spam-Flag", [])) == len(message.get_all("X-Priory-Evidence", [])) == 1
+    assert len(message.get_all("X-Spam-Flag", [])) == len(message.get_all("X-Priory-Reason", [])) == 1
     assert message.get_payload() == email.message_from_bytes(mail[0].raw).get_payload()
 
 

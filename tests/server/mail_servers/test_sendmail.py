@@ -34,7 +34,7 @@ def test_mail_is_marked_where_there_is_a_daemon_and_flows_where_there_is_none(
     with Filter.open(home) as filter_:
         verdict = filter_.check(mail[0].raw)
     assert marked.get_all("X-Priory-Verdict") == [verdict.headers()[0][1]]
-    assert len(marked.get_all("X-Spam-Flag", [])) == len(marked.get_all("X-Priory-Evidence", [])) == 1
+    assert len(marked.get_all("X-Spam-Flag", [])) == len(marked.get_all("X-Priory-Reason", [])) == 1
     assert unmarked.get_all("X-Priory-Verdict") == ["ham; spam=0.0001"]  # nobody was there to remove it
     payload = email.message_from_bytes(mail[0].raw).get_payload()
     assert marked.get_payload() == unmarked.get_payload() == payload

@@ -63,7 +63,7 @@ def test_a_dot_of_one_lesson_is_described_in_the_singular():
 
 @pytest.mark.parametrize(("wrong", "words"), [(0.0, ""), (0.015, ""), (0.034, "About 1 in 29 labels looks wrong.")])
 def test_labels_that_look_wrong_are_mentioned_where_they_are_many(wrong: float, words: str):
-    stats = Stats({}, {}, 0, 0, 1, {"ham": 900, "spam": 600}, {}, wrong, {}, 0)
+    stats = Stats({}, {}, 0, 0, 0, 0, 1, {"ham": 900, "spam": 600}, {}, wrong, {}, 0)
     shown = learned_part(track_record(TWO, 50, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
     assert words in shown
     assert ('href="/journal/suspects"' in shown) == bool(words)
@@ -71,7 +71,7 @@ def test_labels_that_look_wrong_are_mentioned_where_they_are_many(wrong: float, 
 
 def test_lost_ham_and_the_promise_about_it_are_sentences():
     progress = PromiseProgress(0.001, 712, 4190, {"spam": 1.0}, 0.0)
-    stats = Stats({}, {}, 0, 0, 1, {"ham": 712, "spam": 600}, {}, 0.0, {}, 0)
+    stats = Stats({}, {}, 0, 0, 0, 0, 1, {"ham": 712, "spam": 600}, {}, 0.0, {}, 0)
     stats = stats._replace(lost_ham=LostHam(0, 712), promise=progress)
     shown = learned_part(track_record(TWO, 50, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
     bound = "At most 1 in 208 of your ham is called spam, with 95 % confidence at any moment; so far 0 of 712."
@@ -84,7 +84,7 @@ def test_labels_from_different_places_are_mentioned_with_the_remedy():
         MailOrigin(("ham",), "2026-10", "2026-11", "/mail/<inbox>", 1.0),
         MailOrigin(("spam",), "2007-04", "2007-06", "", 0.96),
     )
-    stats = Stats({}, {}, 0, 0, 1, {"ham": 900, "spam": 600}, {}, 0.0, {}, 0, origins=gap)
+    stats = Stats({}, {}, 0, 0, 0, 0, 1, {"ham": 900, "spam": 600}, {}, 0.0, {}, 0, origins=gap)
     shown = learned_part(track_record(TWO, 20, sure=False), Storage(stats, "", 0, 0, Limits(), 0.0, 0))
     assert "tell 96 % of it apart. ham: received 2026-10 to 2026-11, from /mail/&lt;inbox&gt;; spam:" in shown
     assert "priory forget --source FOLDER" in shown

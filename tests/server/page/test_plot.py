@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from priory.html.numbers import number, percent
 from priory.server.page.axes import Axis, linear, logarithmic, over_time
-from priory.server.page.plots import Band, Bars, Dot, Dots, Line, Plot, PlotMark, PlotTable, Rule
+from priory.server.page.plots import Band, Bars, Dot, Dots, Line, Plot, PlotMark, PlotTable, ReferenceLine
 
 UNIT = linear("said", 0, 1)
 
@@ -82,7 +82,7 @@ def test_bars_stand_on_each_other_and_none_has_no_height() -> None:
 
 
 def test_rules_and_dots_stand_where_a_logarithmic_axis_has_them() -> None:
-    made = drawn(Rule("t", "", 0.1), Dots("you", "chosen", [Dot(0.1, 0.1)]), x=logarithmic("x", 0.01, 1))
+    made = drawn(ReferenceLine("t", "", 0.1), Dots("you", "chosen", [Dot(0.1, 0.1)]), x=logarithmic("x", 0.01, 1))
     assert '<line x1="50%" x2="50%" y1="0" y2="100%" class="rule ">' in made
     assert '<circle cx="50%" cy="90%" r="4.5">' in made
 
@@ -94,5 +94,5 @@ def test_names_and_words_are_text() -> None:
 
 
 def test_nothing_is_styled_inline() -> None:
-    made = drawn(Line("a", "first", [(0, 0)]), Band("b", "first", [(0, 0, 1), (1, 0, 1)]), Rule("r", "", 0.2))
+    made = drawn(Line("a", "first", [(0, 0)]), Band("b", "first", [(0, 0, 1), (1, 0, 1)]), ReferenceLine("r", "", 0.2))
     assert "style=" not in made

@@ -108,8 +108,8 @@ def test_programs_are_told_every_probability_and_teach_any_label(daemon: Daemon,
         assert set(verdict["probabilities"]) == set(LABELS)
         assert sum(verdict["probabilities"].values()) == pytest.approx(1)
         assert set(verdict["expected_costs"]) == {*LABELS, "unsure"}
-        assert sum(kind["sum"] for kind in verdict["kinds"].values()) + verdict["prior"] == pytest.approx(
-            verdict["log_odds"]
+        assert sum(reason["sum"] for reason in verdict["reasons"] + verdict["against"]) + verdict["prior"] == (
+            pytest.approx(verdict["log_odds"])
         )
     raw = b"From: ann@mail.example\nSubject: a letter\n\nWill you come to see us in May?\n"
     for label in ("personal", "phishing"):

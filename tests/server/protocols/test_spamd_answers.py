@@ -1,6 +1,7 @@
 """Answers of the spamd protocol, in SpamAssassin's terms."""
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,7 +74,9 @@ def test_with_three_labels_points_agree_with_what_is_said(tmp_path: Path, mail: 
 def test_the_report_adds_up(filter_: Filter, mail: list[Drawn]):
     verdict = filter_.check(mail[0].raw)
     text = report(verdict, rating_of(verdict))
-    sums = [float(line.split()[0]) for line in text.split("\n\n")[1].splitlines()]
+    sums = [float(sum_) for sum_ in re.findall(r"^ *([+-]\d+\.\d{3})  ", text, re.MULTILINE)]
+    assert len(sums) == 2 + len(verdict.reasons) + len(verdict.against)
+    assert f"\n{verdict.sentence}\n" in text
     assert sum(sums[:-1]) == pytest.approx(sums[-1], abs=0.0005 * len(sums))
     assert sums[-1] == pytest.approx(verdict.log_odds, abs=0.0005)
 

@@ -20,6 +20,7 @@ from priory.journal.journal import Journal
 from priory.journal.lesson import ChangeBatch, SyncPoint
 from priory.journal.postgres.connection import CachedConnection, PostgresConnection, connect, translated_error
 from priory.journal.postgres.database import CHANNEL, PostgresDatabase
+from priory.journal.rules import NO_RULES
 from priory.journal.shared.store import StoreAddress
 
 PAGE: Final = 500  #: changes per batch
@@ -47,6 +48,7 @@ class Follower:
         os.set_blocking(self._waking, False)
         self.is_lost = False  #: whether no batch can lead on from where the counts stand: they must start afresh
         self.trouble = trouble  #: why nothing can be fetched now
+        self._rules = NO_RULES  # those fetched last
         # A daemon thread: a server that does not answer must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="priory-follower", daemon=True)
         self._thread.start()
@@ -146,7 +148,9 @@ class Follower:
                 return ChangeBatch(point, SyncPoint(end, stamp), changes, None), False
             silence = journal.silence.load()
             estimate = silence.estimate if silence else b""
-            return ChangeBatch(point, SyncPoint(end, stamp), changes, journal.tallies(), estimate), False
+            self._rules = journal.rules.load(self._rules)
+            end_point = SyncPoint(end, stamp)
+            return ChangeBatch(point, end_point, changes, journal.tallies(), estimate, self._rules), False
 
 
 class _Notifications:

@@ -82,7 +82,23 @@ CREATE TABLE judged (
 CREATE TABLE silence (labels text NOT NULL, silent bytea NOT NULL, estimate bytea NOT NULL);
 CREATE TABLE concluded (file text COLLATE "C" PRIMARY KEY, time double precision NOT NULL);
 """
-STEPS: Final = (_FIRST, _SILENCE)
+_RULES: Final = """
+CREATE TABLE rules (
+  "user" text COLLATE "C" NOT NULL,    -- empty for everyone
+  thing text COLLATE "C" NOT NULL,
+  text text COLLATE "C" NOT NULL,
+  effect text COLLATE "C" NOT NULL,
+  label text COLLATE "C" NOT NULL,
+  time double precision NOT NULL,
+  author text COLLATE "C" NOT NULL,
+  PRIMARY KEY ("user", thing, text)
+);
+CREATE TABLE rule_revision (revision text NOT NULL);
+"""
+_NAMES: Final = """
+UPDATE journal SET features_version = 3 WHERE features_version = 2;  -- new lessons give their features names
+"""
+STEPS: Final = (_FIRST, _SILENCE, _NAMES, _RULES)
 FORMAT: Final = len(STEPS)
 
 

@@ -4,10 +4,13 @@ A snapshot is written beside all other work. Only at its end, to mark the journa
 the journal's write lock for a moment.
 """
 
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from priory.bayes import Counts
+from priory.bayes.counts import CountsShape
 from priory.journal.notes import TOMBSTONE_RETENTION_S
 from priory.journal.postgres.database import PostgresDatabase
 from priory.journal.silence import SilenceNotes
@@ -25,24 +28,26 @@ class SharedSnapshots:
     def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
 
-    def save(self, change: int, stamp: str, labels: Sequence[str], parts: "Sequence[Buffer]") -> bool:
+    def save(self, change: int, stamp: str, labels: Sequence[str], counts: Counts) -> bool:
         """Replace the snapshot by counts that stand at a change, and delete what the journal kept for older ones.
 
         Return False if nothing was saved: another machine is saving, or the change is settled or not in the journal.
         """
         try:
             with self._db.beside_others():
-                return self._save(change, stamp, "\n".join(labels), parts)
+                return self._save(change, stamp, "\n".join(labels), counts)
         except _OutdatedError:
             return False
 
-    def _save(self, change: int, stamp: str, labels: str, parts: "Sequence[Buffer]") -> bool:
+    def _save(self, change: int, stamp: str, labels: str, counts: Counts) -> bool:
         # An advisory lock, so that two machines do not send the same large snapshot; writers do not wait for it.
         ((is_ours,),) = self._db.rows("SELECT pg_try_advisory_xact_lock(hashtext('priory snapshot'))")
         if not is_ours:
             return False
         self._db.rows("DELETE FROM snapshots")
-        for part, chunk in enumerate(_chunks(parts)):
+        shape = json.dumps(counts.shape).encode()
+        chunks: list[Buffer] = [shape, *_chunks(counts.buffers)]
+        for part, chunk in enumerate(chunks):
             packed = zlib.compress(chunk, _FAST)
             self._db.rows("INSERT INTO snapshots VALUES (?, ?, ?, ?)", change, labels, part, packed)
         ((settled, last),) = self._db.rows("SELECT settled, change FROM journal FOR UPDATE")
@@ -55,23 +60,39 @@ class SharedSnapshots:
         SilenceNotes(self._db).delete_old(self._db.now())
         return True
 
-    def load(self, change: int, labels: Sequence[str], parts: "Sequence[memoryview[int]]") -> bool:
-        """Fill empty counts, given as parts, from the snapshot at a change; return False if none fits."""
+    def load(self, change: int, labels: Sequence[str], like: CountsShape) -> Counts | None:
+        """Return the counts of the snapshot at a change; None if none fits, except in the number of names."""
         sql = "SELECT part FROM snapshots WHERE change = ? AND labels = ? ORDER BY part"
         numbers = [part for (part,) in self._db.rows(sql, change, "\n".join(labels))]
-        if len(numbers) != sum(1 for _ in _chunks(parts)):
-            return False
-        for part, room in zip(numbers, _chunks(parts), strict=True):
-            ((packed,),) = self._db.rows("SELECT bytes FROM snapshots WHERE change = ? AND part = ?", change, part)
-            chunk = zlib.decompress(packed)
+        shape = _shape(self._chunk(change, numbers[0])) if numbers else None
+        if shape is None or shape[:3] != like[:3]:
+            return None
+        counts = Counts.of_shape(shape)
+        rooms = list(_chunks(counts.buffers))
+        if len(rooms) != len(numbers) - 1:
+            return None
+        for part, room in zip(numbers[1:], rooms, strict=True):
+            chunk = self._chunk(change, part)
             if len(chunk) != len(room):
-                return False
+                return None
             room[:] = chunk
-        return True
+        return counts
+
+    def _chunk(self, change: int, part: int) -> bytes:
+        ((packed,),) = self._db.rows("SELECT bytes FROM snapshots WHERE change = ? AND part = ?", change, part)
+        return zlib.decompress(packed)
 
 
 class _OutdatedError(Exception):
     """The change of a snapshot is settled already, or not in the journal."""
+
+
+def _shape(packed: bytes) -> CountsShape | None:
+    """Read the shape with which a snapshot begins; None if an older version wrote it, which had none."""
+    try:
+        return CountsShape(*map(int, json.loads(packed)))
+    except (ValueError, TypeError):
+        return None
 
 
 def _chunks(parts: "Sequence[Buffer]") -> "Iterator[memoryview[int]]":

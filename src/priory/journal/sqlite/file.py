@@ -12,7 +12,14 @@ from priory.journal.files import give_to_owner, may_write
 from priory.journal.journal import Journal
 from priory.journal.lesson import PERSONAL_BITS, JournalError
 from priory.journal.sqlite.database import FileId, SqliteDatabase, register_closed, register_open, translate_errors
-from priory.journal.sqlite.schema import APPLICATION_ID, FORMAT, OLDEST, bring_up_to_date, create
+from priory.journal.sqlite.schema import (
+    APPLICATION_ID,
+    FORMAT,
+    NAMELESS_FEATURES,
+    OLDEST,
+    bring_up_to_date,
+    create,
+)
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD_BYTES: Final = 100
@@ -35,7 +42,7 @@ def open_file(
             connection.execute("PRAGMA secure_delete = ON")  # forgotten lessons are overwritten with zeros
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
-            _refuse_features(path, connection, features_version)
+            _refuse_features(path, connection, features_version, NAMELESS_FEATURES)
             bring_up_to_date(connection)
             return Journal(SqliteDatabase(path, file, connection, wait_s))
         except BaseException:
@@ -144,9 +151,9 @@ def _refuse_number(path: Path, format_: int) -> None:
         )
 
 
-def _refuse_features(path: Path, connection: sqlite3.Connection, version: int) -> None:
+def _refuse_features(path: Path, connection: sqlite3.Connection, version: int, upgradable: int | None = None) -> None:
     for (stored,) in connection.execute("SELECT features_version FROM journal"):
-        if stored != version:
+        if stored not in {version, upgradable}:
             raise JournalError(
                 f"{path} holds features of version {stored}, this Priory makes version {version}: learn the mail again "
                 "in another home."

@@ -7,8 +7,9 @@ from typing import Final
 
 from priory.journal.sqlite.bundles import BUNDLES, Bundles
 
-FORMAT: Final = 4
+FORMAT: Final = 6
 OLDEST: Final = 3  #: the first format that can be upgraded
+NAMELESS_FEATURES: Final = 2  #: the version of features before they had names
 APPLICATION_ID: Final = 0x50524A4C
 _FORGOTTEN: Final = """
 CREATE TABLE forgotten (
@@ -21,6 +22,18 @@ CREATE TABLE forgotten (
   start INTEGER NOT NULL,
   size INTEGER NOT NULL
 )"""
+_RULES: Final = """
+CREATE TABLE rules (
+  user TEXT NOT NULL,               -- empty for everyone
+  thing TEXT NOT NULL,
+  text TEXT NOT NULL,
+  effect TEXT NOT NULL,
+  label TEXT NOT NULL,
+  time REAL NOT NULL,
+  author TEXT NOT NULL,
+  PRIMARY KEY (user, thing, text)
+) WITHOUT ROWID;
+CREATE TABLE rule_revision (revision TEXT NOT NULL)"""
 _SCHEMA: Final = f"""
 CREATE TABLE journal (
   id TEXT NOT NULL,                 -- tells this journal's snapshots from others
@@ -50,6 +63,7 @@ CREATE TABLE lessons (
 CREATE UNIQUE INDEX learned_once ON lessons (substr(digest, 17), user);
 {BUNDLES};
 {_FORGOTTEN};
+{_RULES};
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT};
 """
@@ -108,4 +122,20 @@ def _add_node_and_shared(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE journal SET settled = change, snapshot = ''")
 
 
-_STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {3: _add_node_and_shared}
+def _add_rules(connection: sqlite3.Connection) -> None:
+    """Add the tables of people's rules."""
+    for statement in _RULES.split(";"):
+        connection.execute(statement)
+
+
+def _allow_names(connection: sqlite3.Connection) -> None:
+    """Let new lessons give their features names; the features of earlier lessons stay without."""
+    update = "UPDATE journal SET features_version = ?, snapshot = '' WHERE features_version = ?"
+    connection.execute(update, (NAMELESS_FEATURES + 1, NAMELESS_FEATURES))
+
+
+_STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {
+    3: _add_node_and_shared,
+    4: _allow_names,
+    5: _add_rules,
+}

@@ -33,6 +33,7 @@ from priory.lab.measures import auc, confusion, cost_difference, mcnemar, rates
 from priory.lab.measures.interval import Interval
 from priory.lab.measures.paired_tests import Comparison
 from priory.lab.predictions import Predictions
+from priory.native.table import bits_of_names
 
 Group = Iterable[Any] | str | int
 MOST_PROXIES: Final = 16  #: proxies are not measured for more columns than these
@@ -136,12 +137,12 @@ def kind_columns(kind: str, bits: int = 22) -> range:
     """Return the columns of a kind of mail features in the rows of `MailVectorizer(bits=bits)`.
 
     >>> kind_columns("pair", bits=10)
-    range(1024, 2048)
+    range(32768, 65536)
     """
     if kind not in KINDS:
         raise LabError(f"there is no kind of features {kind!r}; there are {', '.join(KINDS)}")
-    place = KINDS.index(kind)
-    return range(place << bits, (place + 1) << bits)
+    place, width = KINDS.index(kind), bits_of_names(bits)
+    return range(place << width, (place + 1) << width)
 
 
 def _signed_text(interval: Interval, digits: int) -> str:

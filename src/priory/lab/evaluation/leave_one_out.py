@@ -72,13 +72,13 @@ def _left_out(filter_: Filter, options: Options, groups: NDArray[np.int64]) -> N
     for members in by_group:
         taken = [_LessonCounts.of(lessons[i], filter_.journal.bits, options.labels) for i in members]
         for lesson in taken:
-            counts.subtract(lesson.features.buckets, lesson.label, lesson.held_out)
+            counts.subtract(lesson.features, lesson.label, lesson.held_out)
         lines = calibrations(counts)
         for i, lesson in zip(members, taken, strict=True):
             label_scores = scores(lesson.features, counts, options.model, lines)
             logs[i] = from_log_odds([score.log_odds for score in label_scores])
         for lesson in taken:
-            counts.add(lesson.features.buckets, lesson.label, lesson.held_out)
+            counts.add(lesson.features, lesson.label, lesson.held_out)
     return logs
 
 

@@ -41,7 +41,7 @@ class _MailLog:
         for example in mail:
             if len(self.labels) % self.every == 0:
                 message = example.message
-                headers = header_buckets(message.features)
+                headers = header_buckets(message.features, self.bits)
                 self.traces.append(LessonTrace(example.label, message.sender, example.name, headers))
             self.digests.append(example.message.digest)
             self.labels.append(example.label)

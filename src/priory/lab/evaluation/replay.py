@@ -190,7 +190,7 @@ class _Replay:
         self._n_resumed = {name: partial.n_seen for name, partial in self._partial.items()}
         self._seen = hashlib.sha256()
         self._names: list[str] = []
-        self._texts: list[NDArray[np.int32]] = []
+        self._texts: list[NDArray[np.uint32]] = []
         self._truth: list[int] = []
         self._sample = Sample(feedback.seed)
 

@@ -22,6 +22,7 @@ from priory.filter.options import Options
 from priory.filter.prepare import Prepared
 from priory.filter.scoring import calibrations, scores
 from priory.lab.predictions import from_log_odds
+from priory.native.table import bits_of_names
 
 _PREFIX: Final = "priory-lab-"
 
@@ -89,10 +90,11 @@ class FilterClassifier(ClassifierMixin, BaseEstimator):
 def rows_of(X: Any, columns: NDArray[np.int64] | None, bits: int) -> Iterator[Prepared]:
     """Yield the features of each row, with its number as digest, so that equal rows count as often as they occur."""
     names = np.arange(X.shape[1]) if columns is None else columns
-    edges = np.arange(len(KINDS) + 1) << bits
+    width = bits_of_names(bits)
+    edges = np.arange(len(KINDS) + 1) << width
     for i in range(X.shape[0]):
         present = np.sort(names[X.indices[X.indptr[i] : X.indptr[i + 1]]])
-        buckets = (present & ((1 << bits) - 1)).astype(np.uint32)
+        buckets = (present & ((1 << width) - 1)).astype(np.uint32)
         yield Prepared(i.to_bytes(32), "", Features(buckets.data, np.searchsorted(present, edges).data))
 
 

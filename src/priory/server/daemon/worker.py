@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Final
 
 # Loaded lazily elsewhere; loaded before the fork, their memory is shared by all workers.
+import priory.filter.attribution
 import priory.filter.evidence
 import priory.filter.forget
 import priory.filter.learn
 import priory.filter.retention
+import priory.filter.sentence
 import priory.filter.silence  # noqa: F401
 from priory.filter.filter import Filter
 from priory.filter.options import Options

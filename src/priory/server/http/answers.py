@@ -71,12 +71,41 @@ class EvidenceAnswer(TypedDict):
 
 
 @closed
+class ItemAnswer(TypedDict):
+    """Something that a person can see in the message, such as a phrase, a header or a link."""
+
+    text: Annotated[str, Field(description="As the message shows it, shortened.", examples=["one hundred backlinks"])]
+    sum: Annotated[float, Field(description="What it adds to the log-odds.", examples=[1.204])]
+    counts: Annotated[
+        dict[str, int],
+        Field(description="Lessons of each label that had `counted`.", examples=[{"ham": 0, "spam": 14}]),
+    ]
+    counted: Annotated[str, Field(description="The word or part of the text that lessons had.", examples=["backlinks"])]
+
+
+@closed
+class VerdictReasonAnswer(TypedDict):
+    """Things of one kind in the message that speak for one side; the weightiest are listed."""
+
+    what: Annotated[str, Field(examples=["words of the text"])]
+    sum: Annotated[float, Field(description="The sum of all of them.", examples=[3.117])]
+    items: list[ItemAnswer]
+
+
+@closed
 class VerdictAnswer(TypedDict):
-    """The verdict on a message. `prior` + all `evidence` + `other_evidence` = `log_odds`."""
+    """The verdict on a message. `prior` + the sums of all `reasons` and `against` = `log_odds`."""
 
     label: Annotated[str, Field(description="The verdict: a label, or unsure.", examples=["spam"])]
     about: Annotated[
         str, Field(description="The label that probability, log-odds and evidence are about.", examples=["spam"])
+    ]
+    sentence: Annotated[
+        str,
+        Field(
+            description="The verdict and its strongest reasons in words; text of the message is in it.",
+            examples=["Almost certainly spam (99.8 %): it says “backlinks”, as 14 spam and no ham did."],
+        ),
     ]
     probability: Annotated[float, Field(ge=0, le=1, examples=[0.9977])]
     probabilities: Annotated[dict[str, float], Field(examples=[{"ham": 0.0023, "spam": 0.9977}])]
@@ -85,7 +114,7 @@ class VerdictAnswer(TypedDict):
     familiarity: Annotated[
         float,
         Field(
-            description="Term of a message unlike anything that was taught, towards 0; part of the evidence.",
+            description="Term of a message unlike anything that was taught, towards 0; one of the reasons.",
             examples=[0.0],
         ),
     ]
@@ -96,9 +125,8 @@ class VerdictAnswer(TypedDict):
         Annotated[float, Field(description="Part of the log-odds from this user's own lessons.", examples=[2.1])]
     ]
     everyone: NotRequired[Annotated[float, Field(description="The rest of the log-odds.", examples=[3.957])]]
-    kinds: Annotated[dict[str, KindAnswer], Field(examples=[{"word": {"features": 34, "sum": 1.209}}])]
-    evidence: Annotated[list[EvidenceAnswer], Field(description="The weightiest evidence first.")]
-    other_evidence: Annotated[float, Field(description="Sum of the evidence that is not listed.", examples=[5.911])]
+    reasons: Annotated[list[VerdictReasonAnswer], Field(description="For the label `about`, the weightiest first.")]
+    against: Annotated[list[VerdictReasonAnswer], Field(description="Against the label `about`, the weightiest first.")]
     thresholds: Annotated[
         dict[str, float],
         Field(
@@ -126,7 +154,7 @@ class VerdictAnswer(TypedDict):
 
 @closed
 class UploadVerdictAnswer(VerdictAnswer):
-    """The verdict on a message of an upload. Less evidence is listed; the rest is in `other_evidence`."""
+    """The verdict on a message of an upload."""
 
     source: Annotated[str, Field(description="The file, and the number in an mbox.", examples=["inbox.mbox:3"])]
     subject: Annotated[str, Field(examples=["You won"])]
@@ -178,8 +206,13 @@ class SectionAnswer(TypedDict):
 
 @closed
 class ExplanationAnswer(VerdictAnswer):
-    """The verdict with all evidence, and the message in coloured spans. `prior` + all sections = `log_odds`."""
+    """The verdict with all evidence, and the message in coloured spans. `prior` + all sections = `log_odds`.
 
+    `prior` + all `evidence` = `log_odds`, too. More items of each reason are listed than in a verdict.
+    """
+
+    kinds: Annotated[dict[str, KindAnswer], Field(examples=[{"word": {"features": 34, "sum": 1.209}}])]
+    evidence: Annotated[list[EvidenceAnswer], Field(description="Every feature, the weightiest first.")]
     sections: list[SectionAnswer]
 
 

@@ -17,6 +17,7 @@ from priory.server.http.routes.journal import journal_routes, suspect_routes
 from priory.server.http.routes.learn import learn_routes
 from priory.server.http.routes.login import asset_routes, login_routes
 from priory.server.http.routes.pages import page_routes
+from priory.server.http.routes.rules import rule_routes
 from priory.server.http.state import Daemon
 from priory.server.tokens import Tokens
 
@@ -41,6 +42,7 @@ def application(daemon: Daemon, filters: Filters) -> FastAPI:
         model_routes,
         journal_routes,
         suspect_routes,
+        rule_routes,
         history_routes,
         track_record_routes,
         costs_routes,

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from priory.journal import JournalAwayError, JournalBusyError, JournalError, SelectionError
+from priory.journal import JournalAwayError, JournalBusyError, JournalError, RuleError, SelectionError
 from priory.processes.log import log_error
 from priory.server.page.layout import Visit, error_page
 from priory.server.tokens import TokenError
@@ -117,6 +117,7 @@ def handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(SelectionError, _on_invalid_selection)
+    app.add_exception_handler(RuleError, _on_invalid_rule)
     app.add_exception_handler(JournalError, _on_journal_error)
     app.add_exception_handler(TokenError, _on_token_error)
     app.add_exception_handler(Exception, _on_internal_error)
@@ -146,6 +147,10 @@ def _location(error: Mapping[str, Any]) -> str:
 
 
 async def _on_invalid_selection(request: Request, error: Exception) -> Response:
+    return refusal(request.scope, 422, f"{error}.")
+
+
+async def _on_invalid_rule(request: Request, error: Exception) -> Response:
     return refusal(request.scope, 422, f"{error}.")
 
 

@@ -142,7 +142,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReferenceLine:
     """A vertical line at one value of the horizontal axis, such as a threshold."""
 
     name: str

@@ -105,7 +105,7 @@ class MilterConnection(Connection):
         if len(message.watched) > MAX_REMOVED:
             log("forged fields left", queue=queue, fields=len(message.watched) - MAX_REMOVED)
         try:
-            prepared = self._filter.prepare(raw)
+            prepared = self._filter.prepare(raw, located=True)
             verdict = self._filter.check(prepared, message.recipient)
             self._record(prepared, verdict)
             if not message.is_cut:  # part of a message is another message

@@ -11,14 +11,15 @@ from priory.filter.filter import Filter
 from priory.filter.headers import mark, mark_head
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
+from priory.filter.reasons import Item
 from priory.filter.spamassassin import ham_label, rating_of, spam_label
-from priory.filter.verdict import PROMISED, UNFAMILIAR, Verdict, by_kind, digits, in_words, readable
+from priory.filter.verdict import PROMISED, UNFAMILIAR, Verdict, digits, in_words
 from priory.html.text import printable
 from priory.wire.spamd import PONG, RATING_VERBS, Rating, Refused, Request, rating_answer, tell_answer
 
-_MAX_EVIDENCE: Final = 15
 _RULES: Final = {UNFAMILIAR: "PRIORY_UNFAMILIAR", PROMISED: "PRIORY_PROMISE"}
 _VERBS_OF_PRIORY: Final = frozenset(("PROCESS", "HEADERS"))  # that our own client uses
+_VERBS_WITH_REASONS: Final = _VERBS_OF_PRIORY | {"REPORT", "REPORT_IFSPAM"}
 
 
 def answer(
@@ -33,19 +34,20 @@ def answer(
     """
     if request.verb not in RATING_VERBS:
         return (PONG if request.verb == "PING" else b""), "none"
-    message = filter_.prepare(request.body)
+    message = filter_.prepare(request.body, located=request.verb in _VERBS_WITH_REASONS)
     verdict = filter_.check(message, request.user)
     if not request.only_asks:
         record(message, verdict)
         spool(request.body, verdict)
     rating = rating_of(verdict)
-    extra = _headers_for_priory(filter_.options.labels) if request.verb in _VERBS_OF_PRIORY else []
+    extra = _headers_for_priory(filter_.options.labels, verdict) if request.verb in _VERBS_OF_PRIORY else []
     return rating_answer(request, rating, _body(request, verdict, rating), extra), verdict.label
 
 
-def _headers_for_priory(labels: tuple[str, ...]) -> list[tuple[str, str]]:
+def _headers_for_priory(labels: tuple[str, ...], verdict: Verdict) -> list[tuple[str, str]]:
     """Return headers with which our own client prints a verdict just as it would without a daemon."""
-    return [("Labels", str(len(labels))), ("Widest", str(max(map(len, labels)))), ("Version", __version__)]
+    taught = [] if verdict.is_untaught else [("Taught", "yes")]
+    return [*taught, ("Labels", str(len(labels))), ("Widest", str(max(map(len, labels)))), ("Version", __version__)]
 
 
 def tell(request: Request, filter_: Filter) -> tuple[bytes, str]:
@@ -73,24 +75,25 @@ def report(verdict: Verdict, rating: Rating) -> str:
         f"Priory says {verdict.label}: {verdict.about} with probability {digits(verdict.probability)}",
         f"{rating.points:.1f} points, {rating.threshold:.1f} are spam",
     ]
-    if verdict.reason:
-        lines.append(printable(verdict.reason))
     if verdict.is_untaught:
+        lines.append(printable(verdict.reason))
         return "\n".join([*lines, ""])
     if verdict.of_each:
         lines.append(f"Probabilities: {verdict.of_each}")
-    evidence = verdict.evidence
-    lines += ["", f"{verdict.prior:+8.3f}  prior"]
-    lines += [
-        f"{kind.total:+8.3f}  {kind.name}, {kind.n_features} feature{'s' * (kind.n_features != 1)}"
-        for kind in by_kind(evidence)
-    ]
+    lines += ["", printable(verdict.sentence), "", f"{verdict.prior:+8.3f}  prior"]
+    reasons = verdict.claims[verdict.about].reasons
+    for reason in reasons:
+        lines.append(f"{reason.share:+8.3f}  {reason.what}")
+        lines += [f"          {printable(_item(item, verdict))}" for item in reason.items]
     lines += [f"{verdict.log_odds:+8.3f}  log-odds of {verdict.about}"]
     if verdict.you:
         lines += [f"          of which {in_words(verdict)}"]
-    lines += ["", "Strongest evidence:"]
-    lines += [f"{item.term:+8.3f}  {printable(item.feature)}" for item in readable(evidence)[:_MAX_EVIDENCE]]
     return "\n".join([*lines, ""])
+
+
+def _item(item: Item, verdict: Verdict) -> str:
+    counts = ", ".join(f"{n:,} {label}" for n, label in zip(item.counts, verdict.claims, strict=False))
+    return f"{item.share:+.3f} {item.text}{f' ({counts})' if counts else ''}"
 
 
 def _body(request: Request, verdict: Verdict, rating: Rating) -> bytes:

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from priory.features import VERSION
 from priory.filter.filter import Filter
 from priory.filter.prepare import prepare_parsed
-from priory.filter.verdict import MOST_EVIDENCE, Verdict
+from priory.filter.verdict import Verdict
 from priory.message import Message, parse
 from priory.server.http.answers import (
     ExplanationAnswer,
@@ -33,7 +33,6 @@ from priory.server.http.uploads import Group, Upload, document_message_or_upload
 from priory.server.metrics.names import CHECK_TIMES, HTTP
 from priory.server.tokens import Token, TokenUse
 
-MOST_UPLOAD_EVIDENCE: Final = 3  #: listed for each message of an upload
 _MOST_SUBJECT_LENGTH: Final = 200
 
 
@@ -123,7 +122,11 @@ class StatsAnswer(TypedDict):
     lessons: Annotated[dict[str, int], Field(examples=[{"ham": 1004, "spam": 996}])]
     automatic: Annotated[dict[str, int], Field(description="Lessons that the filter learned by itself.")]
     changes: Annotated[int, Field(description="The number of the latest change in the journal.")]
-    buckets_used: int
+    names: Annotated[int, Field(description="The number of distinct features of the lessons, without n-grams.")]
+    nameless: Annotated[
+        int, Field(description="Lessons of an older version, whose features share buckets with each other.")
+    ]
+    buckets_used: Annotated[int, Field(description="By n-grams, which share buckets.")]
     buckets: int
     scored: Annotated[dict[str, int], Field(description="Lessons that were scored before they were learned.")]
     calibration: dict[str, CalibrationAnswer]
@@ -248,9 +251,9 @@ def _ignore(_raw: bytes, _verdict: Verdict) -> None:
 
 
 def _check(filter_: Filter, raw: bytes, user: str, spool: Callable[[bytes, Verdict], None]) -> _CheckResult:
-    verdict = filter_.check(raw, user)
+    verdict = filter_.check(raw, user, located=True)
     spool(raw, verdict)
-    answer = answer_of(VerdictAnswer, verdict.as_dict(MOST_EVIDENCE))
+    answer = answer_of(VerdictAnswer, verdict.as_dict())
     return _CheckResult(verdict.label, len(raw), json_bytes(answer))
 
 
@@ -258,7 +261,7 @@ def _check_group(groups: Iterator[Group], user: str, filter_: Filter) -> list[_C
     """Check the next group; reading it from disk happens here, in the filter's thread, too."""
     group = next(groups, [])
     messages = [parse(raw) for _, raw in group]
-    verdicts = filter_.check_many([prepare_parsed(message, filter_.spec) for message in messages], user)
+    verdicts = filter_.check_many([prepare_parsed(message, filter_.spec, located=True) for message in messages], user)
     return [
         _CheckResult(verdict.label, len(raw), json_bytes(_upload_answer(source, message, verdict)))
         for (source, raw), message, verdict in zip(group, messages, verdicts, strict=True)
@@ -268,7 +271,7 @@ def _check_group(groups: Iterator[Group], user: str, filter_: Filter) -> list[_C
 def _upload_answer(source: str, message: Message, verdict: Verdict) -> UploadVerdictAnswer:
     subject = message.header("subject")[:_MOST_SUBJECT_LENGTH]
     identity = {"source": source, "subject": subject, "sender": message.sender_domain}
-    return answer_of(UploadVerdictAnswer, identity | verdict.as_dict(MOST_UPLOAD_EVIDENCE))
+    return answer_of(UploadVerdictAnswer, identity | verdict.as_dict())
 
 
 def _explain(raw: bytes, user: str, filter_: Filter) -> bytes:

@@ -13,7 +13,7 @@ from priory.lab.cost_trial import CostTrialResult
 from priory.lab.measures import Curve, Rates
 from priory.lab.measures.ranking import Floats
 from priory.server.page.axes import Axis, linear, logarithmic
-from priory.server.page.plots import Dot, Dots, Line, Plot, PlotMark, PlotTable, Rule
+from priory.server.page.plots import Dot, Dots, Line, Plot, PlotMark, PlotTable, ReferenceLine
 
 _PROBABILITIES: Final = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)  # of ticks
 _LEAST, _MOST_DECADES = 1e-200, 6  # of the axis of costs
@@ -79,7 +79,7 @@ def _cost(result: CostTrialResult) -> Plot:
         Line(f"one threshold, no {UNSURE}", "first", points, steps=True),
         Dots("threshold of these costs", "first", [Dot(_log_odds(curve.implied), curve.implied_cost)]),
         *(
-            Rule(f"{verdict} from here", "first" if verdict == second else "second", _log_odds(p))
+            ReferenceLine(f"{verdict} from here", "first" if verdict == second else "second", _log_odds(p))
             for verdict, p in at.items()
             if p < 1
         ),

@@ -228,7 +228,7 @@ def _files(storage: Storage) -> list[Html]:
         [
             "counts",
             size(storage.counts_bytes),
-            f"computed from the journal; {used} of {number(stats.buckets)} buckets used",
+            f"computed from the journal; {number(stats.names)} names, {used} of {number(stats.buckets)} buckets used",
         ],
         ["history", size(storage.history_bytes), "counters over time"],
     ]

@@ -1,0 +1,74 @@
+"""Why a verdict is what it is: groups of things that a person can see in the message.
+
+An item is a word, a phrase, a header, a link, an attachment, a fact or a tag, with its exact share of the log-odds. A
+reason is the items of one group on one side: `prior + Σ share of all reasons = log_odds`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+#: What each group is called.
+NAMES: Final = {
+    "text": "words of the text",
+    "subject": "the subject",
+    "links": "the links",
+    "sender": "who it comes from",
+    "route": "the way it came",
+    "program": "how it was made",
+    "list": "headers of mailing lists",
+    "header": "other headers",
+    "code": "the HTML code",
+    "attachment": "the attachments",
+    "fact": "facts",
+    "other": "without a place in the message",
+    "familiarity": "whether it is like the lessons",
+    "labels": "the other labels",
+    "rule": "rules of people",
+}
+#: Groups whose items a person can find in the message.
+VISIBLE: Final = frozenset(NAMES) - {"code", "other", "familiarity", "labels"}
+#: The kind of an item whose counts are those of the header's name, whatever its value.
+HEADER_NAME: Final = "header name"
+
+
+class Item(NamedTuple):
+    """Something that a person can see in a message, and its share of the log-odds.
+
+    `counts` are the messages of each label that had `known`: the weightiest word, pair, header, fact and so on of the
+    item. Both are empty if no lesson had any.
+    """
+
+    text: str
+    share: float
+    counts: tuple[int, ...] = ()
+    known: str = ""
+    kind: str = ""  #: of `known`: a kind of features, or HEADER_NAME
+    number: int = -1  #: of the item among the places of its message
+
+    def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        counts = dict(zip(labels, self.counts, strict=True)) if self.counts else {}
+        return {"text": self.text, "sum": self.share, "counts": counts, "counted": self.known}
+
+
+class VerdictReason(NamedTuple):
+    """Items of one group that speak for the same side, and their sum; the weightiest items are listed."""
+
+    group: str
+    share: float
+    n_items: int
+    items: tuple[Item, ...]
+
+    @property
+    def what(self) -> str:
+        """The group in words."""
+        return NAMES[self.group]
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether a person can find the items in the message."""
+        return self.group in VISIBLE
+
+    def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"what": NAMES[self.group], "sum": self.share, "items": [item.as_dict(labels) for item in self.items]}

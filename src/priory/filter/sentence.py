@@ -1,0 +1,313 @@
+"""A verdict in one sentence: how sure it is, the strongest reasons that a reader can see, and the best one against.
+
+Templates only. Text of the message is cut, printable, and in quotation marks.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from priory.filter.reasons import HEADER_NAME, Item, VerdictReason
+
+if TYPE_CHECKING:
+    from priory.filter.verdict import Claim, Verdict
+
+MOST: Final = 300  #: characters; a label or a reason of many labels may make a sentence longer
+MOST_REASONS: Final = 3
+ALMOST_CERTAIN: Final = 0.99
+LEAST_PART: Final = 0.05  #: of its side that a reason must have to be named
+_LONGEST: Final = 40  # characters of an item
+_NAMES: Final = {"ham": "wanted mail"}  # of labels that are no plain words
+_WEAK: Final = 0.4  # the weight of a stop word or a number among items that are named
+_UNTOLD: Final = 0.5  # and of an item without telling counts
+_UNTOLD_HEADER: Final = 0.2  # most headers without telling counts are numbers and addresses
+_TOLD: Final = 2  # lessons from which on counts tell
+_CLEARLY: Final = 2  # times as frequent in one label as in the others
+_STOP_WORDS_TEXT: Final = """
+about after all also and any are been but can could did does for from get had has have here how into its just like may
+more most much must not now one only other our out over shall she should some such than that the their them then there
+these they this those too very was were what when where which who will with would you your
+der die das und ist nicht von mit les des est pour que dans los las por una para con
+"""
+_STOP_WORDS: Final = frozenset(_STOP_WORDS_TEXT.split())
+_WORD: Final = re.compile(r"[^\W\d_]{3,}")
+_HOST: Final = re.compile(r"(?:[\w-]+\.)+[\w-]*[^\W\d_][\w-]*")
+_SAYS: Final[Mapping[str, str]] = {"text": "it says", "attachment": "it has the attachment", "rule": "a rule says"}
+_LINKS: Final[Mapping[str, str]] = {
+    "address of numbers": "a link goes to a bare number instead of a name",
+    "shows another host": "a link shows another address than it opens",
+    "relative": "a link has no host",
+}
+
+
+class VerdictSummary(NamedTuple):
+    """The sentence, and the words of the message that it names."""
+
+    sentence: str
+    named: tuple[str, ...]
+
+
+class _Clause(NamedTuple):
+    text: str
+    named: tuple[str, ...] = ()
+
+
+class _Candidate(NamedTuple):
+    """An item that may be named: how well, the item without counts that do not tell, and its counts in words."""
+
+    worth: float
+    item: Item
+    told: str
+
+    @property
+    def name(self) -> str:
+        """The part that lessons had, if the counts tell, or else the whole item."""
+        return self.item.known or self.item.text
+
+
+_NOTHING: Final = _Candidate(0.0, Item("", 0.0), "")
+
+
+class _Sides(NamedTuple):
+    """A label and all others, between which counts tell."""
+
+    own: str
+    others: str
+    about: int  #: the number of the label
+    n_own: int  #: lessons
+    n_others: int
+
+    @classmethod
+    def of(cls, claim: "Claim", labels: list[str]) -> Self:
+        totals = claim.lessons.counts.totals if claim.lessons else [0] * len(labels)
+        about = labels.index(claim.label)
+        others = labels[1 - about] if len(labels) == 2 else "others"
+        return cls(claim.label, others, about, totals[about], sum(totals) - totals[about])
+
+    def told(self, item: Item) -> str:
+        """Return the counts of an item in words, such as 14 spam and no ham; empty if they do not tell."""
+        if not item.counts:
+            return ""
+        agree = item.counts[self.about]
+        differ = sum(item.counts) - agree
+        side, other, n_agree, n_differ = self.own, self.others, self.n_own, self.n_others
+        if item.share < 0:
+            agree, differ, side, other, n_agree, n_differ = differ, agree, other, side, n_differ, n_agree
+        if agree < _TOLD or agree <= differ or agree * (n_differ + 1) <= _CLEARLY * differ * (n_agree + 1):
+            return ""
+        return f"{agree:,} {side} and {f'{differ:,}' if differ else 'no'} {other}"
+
+    def candidate(self, item: Item) -> _Candidate:
+        """Return how well an item can be named: less without telling counts, and less without a real word."""
+        told, worth = self.told(item), abs(item.share)
+        if not told:
+            worth *= _UNTOLD_HEADER if ": " in item.text else _UNTOLD
+            if item.kind != "fact":
+                item = Item(item.text, item.share)
+        if item.kind not in _VALUES and not _has_word(item.known or item.text):
+            worth *= _WEAK
+        return _Candidate(worth, item, told)
+
+
+def _has_word(text: str) -> bool:
+    first = _WORD.search(text)
+    return first is not None and (
+        first[0].lower() not in _STOP_WORDS or any(word not in _STOP_WORDS for word in _WORD.findall(text.lower()))
+    )
+
+
+def summarise(verdict: "Verdict") -> VerdictSummary:
+    """Return a verdict in one sentence."""
+    if verdict.is_untaught:
+        return VerdictSummary(f"Unsure: {verdict.reason}.", ())
+    is_sure = verdict.label in verdict.claims
+    label = verdict.label if is_sure and len(verdict.claims) > 2 else verdict.about
+    claim = verdict.claims[label]
+    is_about = verdict.label == label if is_sure else claim.log_odds >= 0
+    sign = 1 if is_about else -1
+    sides = _Sides.of(claim, list(verdict.claims))
+    reasons = claim.reasons
+    least = LEAST_PART * sum([abs(reason.share) for reason in reasons])
+    strong = [reason for reason in reasons if abs(reason.share) >= least]
+    own = _clauses([reason for reason in strong if reason.share * sign > 0], sides, MOST_REASONS)
+    against = _clauses([reason for reason in strong if reason.share * sign < 0], sides, 1)
+    return _joined(_how_sure(verdict), own or [_Clause(_why_nothing(reasons, sign))], against)
+
+
+def _joined(head: str, own: list[_Clause], against: list[_Clause]) -> VerdictSummary:
+    """Return the clauses as a sentence; the weakest are left out if it gets too long."""
+    while True:
+        sentence = f"{head} {'; '.join(clause.text for clause in own)}."
+        if against:
+            sentence += f" Against: {against[0].text}."
+        if len(sentence) <= MOST or len(own) == 1:
+            return VerdictSummary(sentence, tuple(text for clause in (*own, *against) for text in clause.named))
+        own = own[:-1]
+
+
+def _how_sure(verdict: "Verdict") -> str:
+    if verdict.label not in verdict.claims:
+        head = f"Unsure ({percent(verdict.probability)} {verdict.about})"
+        return f"{head}: {verdict.reason};" if verdict.reason else f"{head}:"
+    p = verdict.claims[verdict.label].probability
+    how = "Almost certainly" if p >= ALMOST_CERTAIN else "Probably" if p >= 0.5 else "Perhaps"
+    return f"{how} {_NAMES.get(verdict.label, verdict.label)} ({percent(p)}):"
+
+
+def percent(p: float) -> str:
+    """Format a probability as a percentage that is never 0 or 100.
+
+    >>> percent(0.614), percent(0.9961), percent(0.0004), percent(0.99999)
+    ('61 %', '99.6 %', '0.04 %', 'over 99.99 %')
+    """
+    if p > 0.9999:
+        return "over 99.99 %"
+    if p < 0.0001:
+        return "under 0.01 %"
+    nearest = min(p, 1 - p)
+    return f"{100 * p:.{0 if nearest >= 0.01 else 1 if nearest >= 0.001 else 2}f} %"
+
+
+def _why_nothing(reasons: Sequence[VerdictReason], sign: int) -> str:
+    """Return why nothing in the message is named."""
+    own = [reason for reason in reasons if reason.share * sign > 0]
+    if not own:
+        return "nothing in it is known" if not reasons else "only the usual mix of mail says so"
+    if own[0].group == "code":
+        return "only its HTML code says so, nothing that can be read"
+    if own[0].is_visible:
+        return "nothing in it weighs much"
+    return f"only {own[0].what} says so"
+
+
+def _clauses(reasons: Sequence[VerdictReason], sides: _Sides, most: int) -> list[_Clause]:
+    """Return clauses about the weightiest of these reasons that a person can see."""
+    return [_clause(reason, sides) for reason in [r for r in reasons if r.items and r.is_visible][:most]]
+
+
+def _clause(reason: VerdictReason, sides: _Sides) -> _Clause:
+    """Return a clause about the item of a reason that is best named."""
+    best = _best(reason.items, sides)
+    if reason.group == "text":
+        second = _best(reason.items, sides, best.name)
+        if second.worth and 2 * second.worth >= best.worth:
+            return _two_words(best, second)
+    text, named = _told(reason.group, best.item)
+    if not best.told:
+        return _Clause(text, named)
+    return _Clause(f"{text}, as in {best.told}" if reason.group == "fact" else f"{text}, as {best.told} did", named)
+
+
+def _best(items: Iterable[Item], sides: _Sides, other: str = "") -> _Candidate:
+    """Return the item that is best named, and is not the other; one that is worth nothing if there is none.
+
+    An item is worth at most its share, so light items need no look.
+    """
+    best = _NOTHING
+    for item in items:
+        if abs(item.share) <= best.worth:
+            break
+        candidate = sides.candidate(item)
+        if candidate.worth > best.worth and not (other and _is_part(candidate.name, other)):
+            best = candidate
+    return best
+
+
+def _is_part(name: str, other: str) -> bool:
+    name, other = name.lower(), other.lower()
+    return name in other or other in name
+
+
+def _two_words(one: _Candidate, other: _Candidate) -> _Clause:
+    parts = [
+        f"“{_cut(each.name)}” ({each.told.replace(' and ', ', ')})" if each.told else f"“{_cut(each.name)}”"
+        for each in (one, other)
+    ]
+    return _Clause(f"it says {' and '.join(parts)}", (_cut(one.name), _cut(other.name)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _told(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
+    """Return what an item says of the message, and the text that this names."""
+    if item.kind == HEADER_NAME:
+        return f"it has the header {_cut(item.known)}", (_cut(item.known),)
+    if item.kind in _VALUES:
+        return _VALUES[item.kind](item)
+    if group in _SAYS:
+        return _quoted(_SAYS[group], item.known or item.text)
+    if group == "fact":
+        return _fact(item)
+    if group == "links":
+        return _quoted("a link says", item.known) if item.known else _goes_to(item.text)
+    return _header(group, item)
+
+
+def _header(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
+    name, _, value = item.text.partition(": ")
+    value = item.known or value
+    if group == "subject":
+        return _quoted("its subject says", value)
+    if not item.known:
+        return f"the look of its header {_cut(name)}", (_cut(name),)
+    if group == "route" and _HOST.fullmatch(value):
+        return f"it came through {_cut(value)}", (_cut(value),)
+    if name.lower() == "from":
+        return _quoted("it is from", value)
+    if name.lower() in ("x-mailer", "user-agent"):
+        return _quoted("it was written with", value)
+    return _quoted(f"its header {_cut(name)} says", value)
+
+
+def _goes_to(host: str) -> tuple[str, tuple[str, ...]]:
+    return f"a link goes to {_cut(host)}", (_cut(host),)
+
+
+def _quoted(before: str, text: str) -> tuple[str, tuple[str, ...]]:
+    return f"{before} “{_cut(text)}”", (_cut(text),)
+
+
+def _sender(item: Item) -> tuple[str, tuple[str, ...]]:
+    return f"it comes from {_cut(item.known)}", (_cut(item.known),)
+
+
+def _link(item: Item) -> tuple[str, tuple[str, ...]]:
+    """Return what a feature of a link says: a host, or one of the words that `features/kinds.pyx` writes."""
+    value = _cut(item.known)
+    if value in _LINKS:
+        return _LINKS[value], (item.text,)
+    if value.startswith(("ends in ", "port ")):
+        return f"a link {value.replace('port', 'goes to port')}", (value.rpartition(" ")[2],)
+    if "." in value:
+        return _goes_to(value)
+    return f"a link begins with {value}:", (value,)
+
+
+def _attachment(item: Item) -> tuple[str, tuple[str, ...]]:
+    value = _cut(item.known)
+    if value.startswith("ends in "):
+        return f"an attachment {value}", (value.removeprefix("ends in "),)
+    if value.startswith("size "):
+        return f"an attachment has a size of {value.removeprefix('size ')} bytes", (_cut(item.text),)
+    if value.startswith("digest "):
+        return _quoted("it has the very attachment", item.text)
+    return f"an attachment is of the type {value}", (value,)
+
+
+def _fact(item: Item) -> tuple[str, tuple[str, ...]]:
+    return item.text, (item.text,)
+
+
+def _pattern(item: Item) -> tuple[str, tuple[str, ...]]:
+    return f"it matches the pattern {_cut(item.known)}", (_cut(item.known),)
+
+
+_VALUES: Final[Mapping[str, Callable[[Item], tuple[str, tuple[str, ...]]]]] = {
+    "sender": _sender,
+    "link": _link,
+    "attachment": _attachment,
+    "fact": _fact,
+    "pattern": _pattern,
+}
