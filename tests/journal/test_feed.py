@@ -257,7 +257,7 @@ def test_counts_older_than_the_journal_remembers_start_afresh(
         shared = learning.journal.shared
         assert shared is not None
         position = learning.journal.position()
-        assert shared.save(position.change, position.stamp, learning.options.labels, learning.counts.parts)
+        assert shared.save(position.change, position.stamp, learning.options.labels, learning.counts)
         network.heal()
         wait_until(lambda: has_followed(checking, learning))
         assert counted(checking) == counted(learning)

@@ -59,8 +59,10 @@ class SpoolThread:
         error = future.exception()
         if error is None:
             return
+        is_known = time.monotonic() < self._keep_at  # messages that waited behind one that failed fail alike
         self._keep_at = time.monotonic() + PAUSE_S
         if isinstance(error, OSError):  # its text names the file, and so the digest of a message
-            log("error", what=repr(f"cannot write to {self._spool.folder}: {error.strerror}"))
+            if not is_known:
+                log("error", what=repr(f"cannot write to {self._spool.folder}: {error.strerror}"))
         elif isinstance(error, Exception):
             log_error(error)
