@@ -148,7 +148,7 @@ def test_nothing_nearby_is_more_probable(bins: list[tuple[int, int, int]], most_
     if not outcomes.any(axis=0).all():
         return
     prior, scores = odds(outcomes), np.array(bin_centres())
-    fit = np.array(calibrate(outcomes, prior, most_wrong))
+    fit = np.array(calibrate(outcomes, prior, most_wrong)[:4])
     if fit[0] == SLOPE / 10:
         return
     here = log_posterior(fit, scores, outcomes, prior)

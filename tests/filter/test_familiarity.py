@@ -202,3 +202,22 @@ def test_the_mix_of_few_lessons_hardly_counts(n_ham: int, n_spam: int) -> None:
 
 def test_the_mix_of_many_lessons_counts() -> None:
     assert trusted_prior(-1.5, 1000) == pytest.approx(-1.5, rel=1e-4)
+
+
+def test_log_odds_for_spam_are_less_certain_as_long_as_little_ham_is_known(tmp_path: Path) -> None:
+    def message(i: int) -> bytes:
+        return b"From: a@mail.example\nSubject: pills %d\n\ncheap pills for you\n" % i
+
+    with Filter.open(tmp_path) as filter_:
+        for i in range(10):
+            filter_.learn(b"From: ann@home.example\nSubject: lunch %d\n\nlunch on Friday?\n" % i, "ham")
+            for j in range(3):
+                filter_.learn(message(100 + 3 * i + j), "spam")
+            verdict = filter_.check(message(1))
+            line = filter_.stats().calibration["spam"]
+            n_ham = i + 1
+            assert line.certainty == pytest.approx(0.85 + 0.015 * n_ham)
+            plain = line._replace(certainty=1.0).log_odds(line.score(verdict.log_odds))
+            assert verdict.log_odds == pytest.approx(plain * line.certainty)
+            assert verdict.log_odds == pytest.approx(verdict.prior + sum(e.term for e in verdict.evidence))
+    assert line.caution == 1

@@ -70,16 +70,17 @@ class Calibration(NamedTuple):
     intercept: float
     false_positives: float = FEWEST_WRONG  #: the share of messages of other labels that are taught as the label
     false_negatives: float = FEWEST_WRONG  #: the share of messages of the label that are taught as another
+    certainty: float = 1.0  #: a factor for log-odds above 0, below 1 where few messages of other labels are known
 
     @property
     def caution(self) -> float:
-        """The factor for log-odds above 0: 1 if no wrong labels were noticed.
+        """The factor for log-odds above 0: 1 if no wrong labels were noticed, and enough of other labels is known.
 
         >>> round(Calibration(2.0, 0.0, false_positives=0.1, false_negatives=0.1).caution, 3)
         0.816
         """
         unnoticed = 2 * FEWEST_WRONG
-        return 1 - (self.false_positives + self.false_negatives - unnoticed) / (1 - unnoticed)
+        return self.certainty * (1 - (self.false_positives + self.false_negatives - unnoticed) / (1 - unnoticed))
 
     def log_odds(self, score: float) -> float:
         """Return the log-odds of a score.

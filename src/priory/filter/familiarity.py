@@ -31,6 +31,8 @@ SECOND_LABEL: Final = 1.2
 WIDTH: Final = 0.04
 LEAST_TRUST: Final = 1 / 32
 FEW_LESSONS: Final = 9.0
+ENOUGH_LESSONS: Final = 10  #: of one label, from which on the other is called without this doubt
+LEAST_CERTAINTY: Final = 0.85
 _HEADER: Final = KINDS.index("header")
 
 
@@ -108,3 +110,14 @@ def trusted_prior(log_odds: float, rarer: float) -> float:
     [0.0, 0.2, 1.0, 1.98]
     """
     return log_odds * rarer**2 / (rarer**2 + FEW_LESSONS)
+
+
+def certainty_after(n_others: int) -> float:
+    """Return the factor for log-odds of a label if the other label has this many lessons.
+
+    A handful of ham cannot tell how different ham is from spam.
+
+    >>> [round(certainty_after(n), 3) for n in (0, 4, 10, 1_000)]
+    [0.85, 0.91, 1.0, 1.0]
+    """
+    return min(LEAST_CERTAINTY + (1 - LEAST_CERTAINTY) * n_others / ENOUGH_LESSONS, 1.0)

@@ -12,12 +12,19 @@ from operator import neg
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from priory.bayes import Calibration, Counts, PresenceBayes, calibrate
-from priory.bayes.calibration import MOST_WRONG, PresumedOutcomes
+from priory.bayes.calibration import FEWEST_WRONG, MOST_WRONG, PresumedOutcomes
 from priory.bayes.calibration_line import n_outcomes
 from priory.bayes.counts import NO_SCORE, HeldOut, contrasts, pack_predictions, unpack_predictions
 from priory.bayes.presence import correction
 from priory.features import Features
-from priory.filter.familiarity import FAMILIAR, Trust, trust, trusted_log_odds, trusted_prior
+from priory.filter.familiarity import (
+    FAMILIAR,
+    Trust,
+    certainty_after,
+    trust,
+    trusted_log_odds,
+    trusted_prior,
+)
 from priory.filter.personal import PERSONAL, user_key
 from priory.filter.verdict import Place, probability
 from priory.journal import is_person
@@ -205,6 +212,8 @@ class CalibrationCache:
         """Compute the calibrations of the present counts, and the limits of the promise."""
         counts = self._counts.counts
         self.last = calibrations(counts, self._counts.by_people, self._most_wrong, self._counts.silence)
+        if counts.n_labels == 2 and self._most_wrong > FEWEST_WRONG:  # not for corrections
+            self.last = [self.last[0]._replace(certainty=certainty_after(int(counts.totals[0])))]
         if self._promise is not None:
             self._limits = self._promise.limits(self._promise.outcomes(counts, self.last, self._counts.silence))
         self._generation = self._counts.generation

@@ -49,6 +49,9 @@ class CalibrationAnswer(TypedDict):
         float,
         Field(description="The share of the label's messages that are taught as another; 0.0098 means 1 % or less."),
     ]
+    certainty: Annotated[
+        float, Field(description="A factor for log-odds above 0, below 1 after few lessons of the other label.")
+    ]
 
 
 @closed
