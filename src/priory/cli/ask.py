@@ -8,8 +8,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -165,21 +165,21 @@ def _plain(question: "Question") -> dict[str, Any]:
 
 
 def _description(question: "Question", verdict: "Verdict", number: str) -> str:
-    """Return a message in a few lines: verdict, date, source, sender, subject, and the weightiest readable reasons."""
+    """Return a message in a few lines: verdict, date, source, sender, subject, and its reasons in a sentence."""
     from priory.message import parse  # noqa: PLC0415
 
     parsed = parse(question.raw)
     probability = verdict.of_each or f"{verdict.about} {digits(verdict.probability)}"
-    reasons = replace(question, verdict=verdict).reasons
     date = question.received.date().isoformat() if question.received else "no date"
     lines = [
         f"{number}  {verdict.label}: {probability}  {date}  {question.source}",
         f"  from     {parsed.header('From')}",
         f"  subject  {parsed.header('Subject')}",
-        f"  because  {', '.join(f'{reason.feature} {reason.term:+.3f}' for reason in reasons)}",
     ]
     width = shutil.get_terminal_size().columns
-    return "\n".join(_shorten(printable(" ".join(line.split("\n"))).rstrip(), width) for line in lines)
+    shown = [_shorten(printable(" ".join(line.split("\n"))).rstrip(), width) for line in lines]
+    indent = {"initial_indent": "  ", "subsequent_indent": "  "}
+    return "\n".join([*shown, *wrap(printable(verdict.sentence), max(width, 20), **indent)])
 
 
 def _shorten(line: str, width: int) -> str:

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from priory.decision import UNSURE
 from priory.features import KINDS, Features
 from priory.filter.prepare import Prepared, prepare_parsed
-from priory.filter.verdict import Evidence, Verdict
+from priory.filter.verdict import Verdict
 from priory.message import parse, receipt_time
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: A verdict is worth a question if it may cost at least this part of what *unsure* costs.
 WORTH: Final = 0.5
-MOST_REASONS: Final = 3  #: shown for each question
-_MOST_TEXT: Final = 400  # characters of the text that are shown
 _LABEL_KEYS: Final = "123456789abcdefgijklmoprtvwxyz"  # without the keys that mean something else: h n q s u
 #: Near-copies share this part of the words and pairs of words that either message has, as in the workbench.
 SIMILARITY: Final = 0.8
@@ -57,35 +55,6 @@ class Question:
             return datetime.fromtimestamp(self.time).astimezone()
         except (ValueError, OverflowError, OSError):
             return None
-
-    @property
-    def reasons(self) -> tuple[Evidence, ...]:
-        """The weightiest evidence that a person can read."""
-        return self.verdict.claims[self.verdict.about].readable(MOST_REASONS)
-
-
-class Excerpt(NamedTuple):
-    """What a person needs to see of a message to recognise it."""
-
-    author: str  #: the header From
-    subject: str
-    text: str  #: the beginning of the text, on one line
-
-    @classmethod
-    def of(cls, raw: bytes) -> "Excerpt":
-        r"""Return the excerpt of a message.
-
-        >>> Excerpt.of(b"From: ann@mail.example\nSubject: Lunch?\n\nOn Friday\nat noon?")
-        Excerpt(author='ann@mail.example', subject='Lunch?', text='On Friday at noon?')
-        """
-        message = parse(raw)
-        return cls(*map(_on_one_line, (message.header("From"), message.header("Subject"), message.text)))
-
-
-def _on_one_line(text: str) -> str:
-    """Return the beginning of a text, with single spaces between its words."""
-    line = " ".join(text[: 10 * _MOST_TEXT].split())
-    return line if len(line) <= _MOST_TEXT else f"{line[:_MOST_TEXT]}…"
 
 
 def is_worth_asking(verdict: Verdict) -> bool:

@@ -62,8 +62,7 @@ def test_questions_are_those_that_the_command_asks(daemon: Daemon, api: Client, 
     with Filter.open(daemon.home) as filter_:
         for question in answer.json["questions"]:
             verdict = next(v for v in filter_.check_many(doubtful) if v.digest == question["digest"])
-            reasons = [{"feature": e.feature, "term": e.term} for e in verdict.readable[:3]]
-            assert question["reasons"] == reasons
+            assert question["sentence"] == verdict.sentence
             assert [question[key] for key in ("label", "about", "probability", "expected_cost")] == [
                 *(verdict.label, verdict.about, verdict.probability, verdict.expected_cost)
             ]

@@ -12,9 +12,11 @@ from fastapi import APIRouter, HTTPException, Path, Query, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from priory.filter.excerpt import Excerpt
 from priory.filter.filter import Filter
-from priory.filter.questions import Excerpt, Question, choose, read_questions
+from priory.filter.questions import Question, choose, read_questions
 from priory.filter.spool import SOURCE
+from priory.message import parse
 from priory.processes.log import log
 from priory.server.http.answers import DIGEST, closed
 from priory.server.http.auth import needs
@@ -32,20 +34,12 @@ _DIGEST = Annotated[str, Path(description="The digest of the message.", pattern=
 
 
 @closed
-class ReasonAnswer(TypedDict):
-    """A feature of the message that a person can read, and what it adds to the log-odds."""
-
-    feature: Annotated[str, Field(examples=["word:lottery"])]
-    term: Annotated[float, Field(examples=[0.111])]
-
-
-@closed
 class QuestionAnswer(TypedDict):
     """A message in the spool whose label would teach much. All texts are its sender's: escape them."""
 
     digest: Annotated[str, Field(description="Names the message in an answer.", examples=[DIGEST])]
     label: Annotated[str, Field(description="The verdict: a label, or unsure.", examples=["unsure"])]
-    about: Annotated[str, Field(description="The label that probability and reasons are about.", examples=["spam"])]
+    about: Annotated[str, Field(description="The label that the probability is about.", examples=["spam"])]
     probability: Annotated[float, Field(ge=0, le=1, examples=[0.7312])]
     expected_cost: Annotated[float, Field(examples=[4.0])]
     received: Annotated[
@@ -55,7 +49,13 @@ class QuestionAnswer(TypedDict):
     author: Annotated[str, Field(description="The header From.", examples=["Ann <ann@mail.example>"])]
     subject: Annotated[str, Field(examples=["Lunch?"])]
     text: Annotated[str, Field(description="The beginning of the text.", examples=["On Friday at noon?"])]
-    reasons: Annotated[list[ReasonAnswer], Field(description="The weightiest evidence that a person can read.")]
+    sentence: Annotated[
+        str,
+        Field(
+            description="The verdict and its strongest reasons in words; text of the message is in it.",
+            examples=["Unsure (61 % spam): it says “backlinks”, as 14 spam and no ham did."],
+        ),
+    ]
 
 
 @closed
@@ -165,7 +165,7 @@ def _answer(questions: Questions) -> QuestionsAnswer:
 
 
 def _question(question: Question) -> QuestionAnswer:
-    verdict, excerpt = question.verdict, Excerpt.of(question.raw)
+    verdict, excerpt = question.verdict, Excerpt.of(parse(question.raw))
     return {
         "digest": verdict.digest,
         "label": verdict.label,
@@ -176,7 +176,7 @@ def _question(question: Question) -> QuestionAnswer:
         "author": excerpt.author,
         "subject": excerpt.subject,
         "text": excerpt.text,
-        "reasons": [{"feature": reason.feature, "term": reason.term} for reason in question.reasons],
+        "sentence": verdict.sentence,
     }
 
 

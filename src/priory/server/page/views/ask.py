@@ -7,11 +7,13 @@ answers to the API.
 from collections.abc import Sequence
 from typing import Final
 
+from priory.filter.excerpt import Excerpt
 from priory.filter.explanation_page import tone
-from priory.filter.questions import Excerpt, Question, label_keys
+from priory.filter.questions import Question, label_keys
 from priory.filter.verdict import digits, remedy
 from priory.html.builder import Html, element, exact, together
 from priory.html.numbers import time_element
+from priory.message import parse
 from priory.server.page.layout import Visit, document
 from priory.server.page.views.check import keys
 
@@ -89,7 +91,7 @@ def _nothing_to_ask() -> Html:
 
 
 def _card(question: Question, number: int, n: int, labels: Sequence[str]) -> Html:
-    verdict, (author, subject, text) = question.verdict, Excerpt.of(question.raw)
+    verdict, (author, _, subject, text, _) = question.verdict, Excerpt.of(parse(question.raw))
     probability = verdict.of_each or f"{verdict.about} with probability {digits(verdict.probability)}"
     title = f"q{number}"
     facts = (
@@ -99,7 +101,7 @@ def _card(question: Question, number: int, n: int, labels: Sequence[str]) -> Htm
             "Verdict",
             together(element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {probability}"),
         ),
-        ("Because", _reasons(question)),
+        ("Why", verdict.sentence),
     )
     return element(
         "li",
@@ -126,25 +128,6 @@ def _card(question: Question, number: int, n: int, labels: Sequence[str]) -> Htm
 
 def _quiet(text: str) -> Html:
     return element("span", text, class_="quiet")
-
-
-def _reasons(question: Question) -> Html:
-    reasons = question.reasons
-    if not reasons:
-        return _quiet("nothing that a person can read")
-    return element(
-        "ul",
-        *(
-            element(
-                "li",
-                element("bdi", reason.feature),
-                " ",
-                element("span", f"{reason.term:+.3f}", class_="towards" if reason.term > 0 else "away"),
-            )
-            for reason in reasons
-        ),
-        class_="reasons",
-    )
 
 
 def _buttons(labels: Sequence[str]) -> Html:
