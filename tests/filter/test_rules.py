@@ -143,7 +143,10 @@ def test_an_ignored_word_counts_nothing_and_is_no_silent_rule(tmp_path: Path, ma
         assert sum(part for _, part in explanation.sums) == pytest.approx(verdict.log_odds, abs=1e-9)
         values = verdict.as_dict()
         (reason,) = (each for each in values["reasons"] + values["against"] if each["what"] == "rules of people")
-        assert [(item["text"], item["sum"]) for item in reason["items"]] == [("ignore word pills", taken)]
+        words = f"ignore word pills (it would add {-taken:+.2f})"
+        assert [(item["text"], item["sum"]) for item in reason["items"]] == [(words, 0.0)]
+        shown, before = (sum(p.share for p in v.claims["spam"].attribution.find("pills")) for v in (verdict, plain))
+        assert before - shown == pytest.approx(-taken, abs=1e-9)
         filter_.rules.remove(IGNORE_PILLS.key)
         assert exact([filter_.check(FROM_ANN)]) == exact([plain])
 

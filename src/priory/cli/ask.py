@@ -178,8 +178,8 @@ def _description(question: "Question", verdict: "Verdict", number: str) -> str:
     ]
     width = shutil.get_terminal_size().columns
     shown = [_shorten(printable(" ".join(line.split("\n"))).rstrip(), width) for line in lines]
-    indent = {"initial_indent": "  ", "subsequent_indent": "  "}
-    return "\n".join([*shown, *wrap(printable(verdict.sentence), max(width, 20), **indent)])
+    why = wrap(printable(verdict.sentence), max(width, 20), initial_indent="  ", subsequent_indent="  ")
+    return "\n".join([*shown, *why])
 
 
 def _shorten(line: str, width: int) -> str:

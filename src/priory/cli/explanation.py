@@ -151,7 +151,7 @@ def _counts(item: "Item", labels: tuple[str, ...]) -> str:
 
 def _coloured(section: "ColouredSection") -> Text:
     text = Text(overflow="fold")
-    for span, level, _ in section.spans(3):
+    for span, level, *_ in section.spans(3):
         lines_shown = "\n".join(printable(line) for line in span.split("\n"))
         text.append(lines_shown, _SHADES_FOR[level] if level > 0 else _SHADES_AGAINST[-level])
     lines = text.split("\n")

@@ -6,7 +6,7 @@ names have the same number. To explain a message, its features are extracted aga
 kinds; a `Spec` switches them on and off.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -116,13 +116,19 @@ class Features:
         raw, spec = self.extracted_from
         return find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found()
 
-    def places(self, terms: "array[float]", sign: int, headers: dict[bytes, int]) -> "Places":
+    def places(
+        self,
+        terms: "array[float]",
+        sign: int,
+        headers: dict[bytes, int],
+        ignored: Sequence[Sequence[tuple[str, int, int]]] = (),
+    ) -> "Places":
         """Return the places of the message with their shares of these terms; see `Places`."""
         from priory.features.places import Places  # noqa: PLC0415 - a quick start without an explanation
 
         if self._found is None:
             self._found = self._find(frozenset(KINDS))
-        return Places(self._found, self.buckets, self.offsets, terms, sign, headers)
+        return Places(self._found, self.buckets, self.offsets, terms, sign, headers, [*ignored])
 
 
 def extract(message: Message, spec: Spec, *, located: bool = False) -> Features:

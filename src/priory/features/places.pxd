@@ -21,6 +21,7 @@ cdef struct Piece:  # adjacent units that are shown together
 
 cdef class Places:
     cdef readonly tuple sections
+    cdef readonly list taken  # what the places that each rule ignores would add
     cdef list _found, _moved
     cdef Units _units
     cdef Stretch* stretch
@@ -34,7 +35,7 @@ cdef class Places:
     cdef list _read(self, list found)
     cdef int _find_terms(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1
     cdef int _split(self, dict headers) except -1
-    cdef int _spread(self) except -1
+    cdef int _spread(self, list ignored) except -1
     cdef int _fold(self) except -1
     cdef int _join(self) except -1
     cdef int _merge(self) except -1

@@ -1,4 +1,5 @@
 from array import array
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 from priory.features import Numbers
@@ -15,6 +16,7 @@ class Places:
     """The places of a message, each with its exact share of a score."""
 
     sections: tuple[Section, ...]
+    taken: list[float]
     nowhere: list[tuple[int, float]]
     units: list[PlaceShare]
     pieces: list[tuple[int, int, int, float, int]]
@@ -26,6 +28,7 @@ class Places:
         terms: array[float],
         sign: int,
         headers: dict[bytes, int],
+        ignored: Sequence[Sequence[tuple[str, int, int]]],
     ) -> None: ...
     def place(self, i: int) -> PlaceShare: ...
     def places_of(self, item: int) -> list[PlaceShare]: ...

@@ -6,7 +6,8 @@ word, a header, a tag, a line. With the term T of a feature that covers C bytes,
 
     share = sum over the unit's bytes, and over the features that cover each of them, of T / C
 
-So the prior, all shares, and the terms of features without any place add up to the log-odds. Adjacent words of one line
+So the prior, all shares, and the terms of features without any place add up to the log-odds. Bytes that rules ignore
+have no share; `taken` has what they would have. Adjacent words of one line
 are one item, a phrase, if their shares are noteworthy and have the same sign.
 """
 
@@ -63,10 +64,11 @@ cdef class Places:
         PyMem_Free(self.covered)
 
     def __init__(self, list found, const uint32_t[::1] buckets, const int64_t[::1] offsets, const double[::1] terms,
-                 int sign, dict headers):
+                 int sign, dict headers, list ignored):
         """Spread the terms, times a sign, over the occurrences that `Keys.found` returned.
 
-        `headers` has the number of the group of each header that is not in the group of other headers.
+        `headers` has the number of the group of each header that is not in the group of other headers. `ignored` has the
+        places that each rule ignores, as name of the section, first byte and byte after the last.
         """
         cdef Py_ssize_t i
         self._found = found
@@ -84,7 +86,7 @@ cdef class Places:
         self.sections = tuple(self._read(found))
         self._find_terms(buckets, offsets)
         self._split(headers)
-        self._spread()
+        self._spread(ignored)
         self._fold()
         self._join()
         self._merge()
@@ -202,8 +204,8 @@ cdef class Places:
                 return u
         return -1
 
-    cdef int _spread(self) except -1:
-        """Add up the terms over the bytes of each unit."""
+    cdef int _spread(self, list ignored) except -1:
+        """Add up the terms over the bytes of each unit, without the bytes that rules ignore."""
         cdef Py_ssize_t number, s, i, u = 0, length, longest = 0
         cdef Section section
         cdef Stretch* stretch
@@ -211,6 +213,9 @@ cdef class Places:
         cdef int32_t term
         cdef double heat, share
         cdef double* changes
+        cdef bytes owners
+        cdef const uint8_t* owner
+        self.taken = [0.0] * len(ignored)
         cdef double* per_byte = <double*> PyMem_Malloc((self.n_terms + 1) * sizeof(double))
         for section in self.sections:
             longest = max(longest, len(section.shown))
@@ -233,13 +238,18 @@ cdef class Places:
                     term = self.term_of[stretch.at + i]
                     changes[stretch.start[i]] += per_byte[term]
                     changes[stretch.end[i]] -= per_byte[term]
+            owners = _owners(self.sections[number], ignored)
+            owner = <const uint8_t*> PyBytes_AS_STRING(owners)
             heat = 0
             while u < self._units.n and self._units.unit[u].section == number:
                 unit = &self._units.unit[u]
                 share = 0
                 for i in range(unit.start, unit.end):
                     heat += changes[i]
-                    share += heat
+                    if owners and owner[i]:
+                        self.taken[owner[i] - 1] += heat
+                    else:
+                        share += heat
                 unit.share = share
                 u += 1
         PyMem_Free(per_byte)
@@ -522,6 +532,21 @@ cdef str _on_one_line(bytes text, Py_ssize_t first, Py_ssize_t last):
         n -= 1
     return (<const char*> line)[:n].decode("utf-8", "replace")
 
+
+
+def _owners(section, list ignored):
+    """Return for each byte of a section which rule ignores it, counted from 1; 0 for none. No bytes if none does.
+
+    A byte belongs to the first rule. Rules beyond the 255th share a number.
+    """
+    if not any(name == section.name for places in ignored for name, _, _ in places):
+        return b""
+    owners = bytearray(len(section.shown))
+    for number in range(len(ignored), 0, -1):
+        for name, start, end in ignored[number - 1]:
+            if name == section.name:
+                owners[start:end] = bytes([min(number, 255)]) * (min(end, len(owners)) - start)
+    return bytes(owners)
 
 def kind_totals(const double[::1] terms, const int64_t[::1] offsets, int sign):
     """Return the sum of the terms of each kind, times a sign."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LONGEST: Final = 60  #: characters of an item
 STRONG_PART: Final = 0.2  #: of all shares, from which a reason lists its items
 LEAST_PART: Final = 0.05  #: of all shares, from which a weaker reason lists an item
+_ROUNDING: Final = 1e-12
 _READABLE: Final = sum(1 << i for i, kind in enumerate(KINDS) if is_readable(kind))
 _OTHER, _FAMILIARITY, _LABELS = (GROUPS.index(group) for group in ("other", "familiarity", "labels"))
 _HEADER: Final = KINDS.index("header")
@@ -40,7 +41,8 @@ class Attribution:
     """The places of a message with their exact shares of a score, and the reasons that they add up to."""
 
     def __init__(self, features: Features, score: "Score", lessons: "JournalCounts | None" = None) -> None:
-        self.places: Places = features.places(score.of_contrast, score.sign, HEADER_GROUPS)
+        ignored = [rule.places for rule in score.ignored]
+        self.places: Places = features.places(score.of_contrast, score.sign, HEADER_GROUPS, ignored)
         self._features = features
         self._score = score
         self._lessons = lessons
@@ -85,16 +87,19 @@ class Attribution:
         return reasons + self._of_rules()
 
     def _of_rules(self) -> list[VerdictReason]:
-        """Return the rules for and against, all of them: no rule is silent, however little it adds."""
-        rules = sorted((*self._score.rules, *self._score.ignored), key=lambda rule: -abs(rule.term))
-        sides = ([rule for rule in rules if rule.term > 0], [rule for rule in rules if rule.term <= 0])
+        """Return the rules for and against, all of them: no rule is silent, however little it adds.
+
+        The places that a rule ignores have no share, so the rule itself adds nothing.
+        """
+        items = [Item(printable(rule.name), rule.term) for rule in self._score.rules]
+        items += [
+            Item(f"{printable(rule.name)} (it would add {taken:+.2f})", _without_rounding(rule.term + taken))
+            for rule, taken in zip(self._score.ignored, self.places.taken, strict=True)
+        ]
+        items.sort(key=lambda item: -abs(item.share))
+        sides = ([item for item in items if item.share > 0], [item for item in items if item.share <= 0])
         return [
-            VerdictReason(
-                RULE,
-                math.fsum(rule.term for rule in side),
-                len(side),
-                tuple(Item(printable(rule.name), rule.term) for rule in side),
-            )
+            VerdictReason(RULE, math.fsum(item.share for item in side), len(side), tuple(side))
             for side in sides
             if side
         ]
@@ -152,6 +157,10 @@ class Attribution:
             if [placed.text.lower() for placed in words[i : i + len(wanted)]] == wanted:
                 found += words[i : i + len(wanted)]
         return found
+
+
+def _without_rounding(share: float) -> float:
+    return share if abs(share) > _ROUNDING else 0.0
 
 
 def _weight(reason: VerdictReason) -> float:

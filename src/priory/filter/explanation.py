@@ -7,32 +7,34 @@ own in a last section. The prior plus the sum over all text is again the log-odd
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
+from priory.filter.excerpt import Excerpt
 from priory.filter.reasons import VerdictReason
 from priory.filter.verdict import Verdict
 
 NOWHERE: Final = "nowhere in the message"
 SHADES: Final = 6  #: on each side of neutral, on a page
-DEEPEST: Final = 0.95  #: the part of the text that is not in the deepest shade
+DEEPEST: Final = 0.95  #: the part of the pieces that are not in the deepest shade
 _MOST_ITEMS: Final = 8  # of a reason
 _ORDER: Final = ("headers", "text", "links", "attachments", "sender", "facts", "part headers", "source", "markup")
 
 
 class Span(NamedTuple):
-    """A piece of text, its shade, and what it adds to the log-odds."""
+    """A piece of text, its shade, what it adds to the log-odds, and its item."""
 
     text: str
     shade: int
     total: float
+    item: int  #: as `Item.number`; -1 between two words
 
 
 class ColouredPiece(NamedTuple):
-    """A piece of a section that has one colour, and its share of the log-odds: 0 between two words."""
+    """A piece of a section that has one colour, its share of the log-odds (0 between two words), and its item."""
 
     text: str
     share: float
+    item: int = -1  #: as `Item.number`; -1 between two words
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +55,21 @@ class ColouredSection:
         return math.fsum(piece.share for piece in self.pieces)
 
     def spans(self, n: int) -> Iterator[Span]:
-        """Yield pieces of text with a shade from −n to n; the strongest twentieth has the deepest shade.
-
-        The shade shows the share of a character, so a long header is not darker than a word that says as much.
+        """Yield pieces of text with a shade from −n to n, by their shares; the strongest twentieth is deepest.
 
         >>> pieces = ColouredPiece("buy", 6.0), ColouredPiece(" ", 0.0), ColouredPiece("now", -3.0)
         >>> [tuple(span) for span in ColouredSection("text", pieces).spans(2)]
-        [('buy', 2, 6.0), (' ', 0, 0.0), ('now', -1, -3.0)]
+        [('buy', 2, 6.0, -1), (' ', 0, 0.0, -1), ('now', -1, -3.0, -1)]
         """
         scale = _scale(self.pieces)
-        for text, share in self.pieces:
-            shade = round(n * share / len(text) / scale)
-            yield Span(text, max(-n, min(shade, n)), share)
+        for text, share, item in self.pieces:
+            yield Span(text, max(-n, min(round(n * share / scale), n)), share, item)
 
 
 def _scale(pieces: Sequence[ColouredPiece]) -> float:
-    """Return the share of a character that is exceeded by a twentieth of the characters."""
-    per_character = sorted((abs(share) / len(text), len(text)) for text, share in pieces if text)
-    if not per_character:
-        return 1.0
-    enough = DEEPEST * sum(n for _, n in per_character)
-    strong = next(
-        weight
-        for (weight, _), n in zip(per_character, accumulate(n for _, n in per_character), strict=True)
-        if n >= enough
-    )
-    return strong or per_character[-1][0] or 1.0
+    """Return the share that a twentieth of the coloured pieces exceeds, or else the largest."""
+    sizes = sorted(abs(piece.share) for piece in pieces if piece.share)
+    return sizes[min(int(DEEPEST * len(sizes)), len(sizes) - 1)] if sizes else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +81,7 @@ class Explanation:
 
     verdict: Verdict
     sections: tuple[ColouredSection, ...]
+    excerpt: Excerpt
 
     @property
     def sums(self) -> list[tuple[str, float]]:
@@ -153,9 +145,9 @@ def colour(verdict: Verdict) -> tuple[ColouredSection, ...]:
     """Return the sections of a message that hold evidence, each in pieces with their shares."""
     attribution = verdict.claims[verdict.about].attribution
     places = attribution.places
-    by_section: list[list[tuple[int, int, float]]] = [[] for _ in places.sections]
-    for section, first, last, share, _ in places.pieces:
-        by_section[section].append((first, last, share))
+    by_section: list[list[tuple[int, int, float, int]]] = [[] for _ in places.sections]
+    for section, first, last, share, item in places.pieces:
+        by_section[section].append((first, last, share, item))
     sections = [
         ColouredSection(section.name, tuple(_pieces(section.shown, placed)))
         for section, placed in zip(places.sections, by_section, strict=True)
@@ -173,13 +165,13 @@ def colour(verdict: Verdict) -> tuple[ColouredSection, ...]:
     return tuple(sections)
 
 
-def _pieces(shown: bytes, placed: list[tuple[int, int, float]]) -> Iterator[ColouredPiece]:
+def _pieces(shown: bytes, placed: list[tuple[int, int, float, int]]) -> Iterator[ColouredPiece]:
     """Yield the whole text of a section: the places with their shares, and what stands between them."""
     end = 0
-    for first, last, share in placed:
+    for first, last, share, item in placed:
         if first > end:
             yield ColouredPiece(shown[end:first].decode("utf-8", "replace"), 0.0)
-        yield ColouredPiece(shown[first:last].decode("utf-8", "replace"), share)
+        yield ColouredPiece(shown[first:last].decode("utf-8", "replace"), share, item)
         end = last
     if end < len(shown):
         yield ColouredPiece(shown[end:].decode("utf-8", "replace"), 0.0)

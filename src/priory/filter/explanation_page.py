@@ -1,41 +1,93 @@
 """An explanation as HTML: a file of its own, or part of the daemon's page.
 
+It is in the order of a person: who wrote, what the verdict is and why in a sentence; the message with its reasons
+marked, and beside it these reasons with the lessons that had them; then lessons, changes, costs and sums.
+
 Every byte of the message is escaped, so nothing in it is markup, runs or loads. Its text is exactly what the filter
 reads: a character that is invisible, or that would reverse the order of others, is kept, but alone in an element that
 marks it. There are no inline styles, so a strict content security policy holds.
 """
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from priory.filter.explanation import SHADES, round_to_sum
-from priory.filter.verdict import digits, in_words, is_readable, sides
-from priory.html.builder import Html, element, exact, together
+from priory.filter.explanation import SHADES
+from priory.filter.explanation_sums import costs_part, section_sums, sums_part, tone
+from priory.filter.sentence import percent
+from priory.filter.verdict import RULE
+from priory.html.builder import Html, element, exact
+from priory.html.numbers import time_element
 
 if TYPE_CHECKING:
     from priory.filter.explanation import ColouredSection, Explanation, Span
-    from priory.filter.reasons import VerdictReason
-    from priory.filter.verdict import Evidence, Verdict
-
+    from priory.filter.reasons import Item, VerdictReason
+    from priory.filter.sentence import VerdictSummary
+    from priory.filter.verdict import Verdict
 
 MOST_SPANS: Final = 3000  #: spans of a section that are coloured; a browser has to lay out each
-_MOST_ROWS: Final = 12
+MOST_REASONS: Final = 3  #: for the verdict that are shown, besides the best against it and all rules
+MOST_ITEMS: Final = 3  #: of a reason
 _LONG, _MOST_LINES = 600, 15  # characters and lines of a section that need no box of their own
-_MOST_OF_KIND: Final = 3
-_MOST_REASONS: Final = 3
 _ALONE: Final = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  background: var(--ground); color: var(--ink); }
-h1 { font-size: 1.5rem; line-height: 1.3; }
-h2 { font-size: 1.1rem; margin: 2rem 0 0.75rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 1.5rem auto; padding: 0 1rem;
+  background: var(--ground); color: var(--ink); overflow-wrap: anywhere; }
+h2, h3 { font-size: 1rem; margin: 0 0 0.5rem; }
+p { margin: 0 0 0.6rem; }
 .quiet { color: var(--muted); font-weight: 400; }
+summary { cursor: pointer; }
+.spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 """
-_KINDS: Final = ("By kind", "features", "sum", "")
-_SECTIONS: Final = ("By section", "sum", "")
-_NUMBERS: Final = {"features", "sum"}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedReason:
+    """A reason as the page shows it, with the mark that its items have in the message."""
+
+    mark: str  #: 1, 2, 3 for the verdict, A, B against it
+    reason: "VerdictReason"
+
+    @property
+    def items(self) -> "tuple[Item, ...]":
+        """The weightiest items; all rules, because none is silent."""
+        return self.reason.items if self.reason.group == RULE else self.reason.items[:MOST_ITEMS]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReasons:
+    """The reasons that a page shows: the strongest for the verdict, and the best against it."""
+
+    own: list[MarkedReason]
+    against: list[MarkedReason]
+
+    @classmethod
+    def of(cls, explanation: "Explanation") -> "ShownReasons":
+        """Choose the reasons of a verdict. An unsure one has those for and against the label it is about."""
+        reasons, sign = explanation.reasons, 1 if is_for(explanation.verdict) else -1
+        own = _foremost([reason for reason in reasons if reason.share * sign > 0], MOST_REASONS)
+        against = _foremost([reason for reason in reasons if reason.share * sign < 0], 1)
+        ignored = [reason for reason in reasons if not reason.share and reason.group == RULE]
+        return cls(
+            [MarkedReason(str(number), reason) for number, reason in enumerate(own, 1)],
+            [MarkedReason(chr(ord("A") + i), reason) for i, reason in enumerate(against + ignored)],
+        )
+
+    @property
+    def marks(self) -> dict[int, str]:
+        """The mark of each item, by its number among the places of the message."""
+        every = (*self.own, *self.against)
+        return {item.number: marked.mark for marked in every for item in marked.items if item.number >= 0}
+
+
+def is_for(verdict: "Verdict") -> bool:
+    """Tell whether a verdict is for the label `about`: it is that label, or unsure and rather that than another."""
+    return verdict.label == verdict.about if verdict.label in verdict.claims else verdict.log_odds >= 0
+
+
+def _foremost(reasons: "Sequence[VerdictReason]", most: int) -> "list[VerdictReason]":
+    return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE]
 
 
 def page(explanation: "Explanation") -> str:
@@ -47,13 +99,13 @@ def page(explanation: "Explanation") -> str:
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"{verdict.label} {digits(verdict.probability)}"),
+        element("title", f"{badge_text(verdict)}: {explanation.excerpt.subject}"),
         element(
             "style",
             Html(_read_asset("priory.html", "palette.css") + _ALONE + _read_asset("priory.filter", "explanation.css")),
         ),
     )
-    body = element("body", element("main", headline(verdict), *reasons(explanation)))
+    body = element("body", element("main", *explained(explanation)))
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
@@ -61,249 +113,223 @@ def _read_asset(package: str, name: str) -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def headline(verdict: "Verdict", before: float | None = None, heading: str = "h1") -> Html:
-    """Return the verdict in words and on the scale of probability; `before` marks an earlier probability."""
-    text = f"{verdict.about} with probability {digits(verdict.probability)}"
-    costs = ", ".join(f"{label} {cost:.2f}" for label, cost in verdict.expected_costs.items())
-    return together(
-        element(heading, element("span", verdict.label, class_=f"said {tone(verdict, verdict.label)}"), f" {text}"),
-        element("p", verdict.reason, class_="reason") if verdict.reason else "",
-        element("p", in_words(verdict), class_="own") if verdict.user and not verdict.is_untaught else "",
-        scale(verdict, before),
-        element("p", f"Probabilities: {verdict.of_each}.", class_="quiet") if verdict.of_each else "",
-        element(
-            "p",
-            f"Expected cost of saying: {costs}." + (f" Thresholds: {verdict.steps}." if verdict.steps else ""),
-            class_="quiet",
-        ),
-    )
+def explained(
+    explanation: "Explanation",
+    *answers: str,
+    before: float | None = None,
+    contradict: "Callable[[VerdictReason, Item], Html]" = lambda *_: Html(),
+    background: str = "",
+    level: int = 1,
+) -> list[Html]:
+    """Return the parts of an explanation, whose first heading has a level.
 
-
-def reasons(explanation: "Explanation", heading: str = "h2") -> list[Html]:
-    """Return the reasons in words, the sums of the log-odds, the evidence on both sides, and the coloured message."""
-    verdict = explanation.verdict
-    shown = [section for section in explanation.sections if section.text.strip()]
+    `answers` follow the sentence, `background` the message; `contradict` returns what follows an item of a reason.
+    """
+    verdict, heading = explanation.verdict, f"h{level + 1}"
     if verdict.is_untaught:
-        return [_section(section, f"{section.total:+.3f}", heading) for section in shown]
-    sums = round_to_sum(verdict.prior, [section.total for section in explanation.sections], verdict.log_odds)
-    named = dict(zip([name for name, _ in explanation.sums], sums, strict=True))
+        return [_head(explanation, level, *answers), _message(explanation, {}, heading)]
+    shown = ShownReasons.of(explanation)
+    parts = (
+        _message(explanation, shown.marks, heading),
+        _reasons(verdict, shown, contradict, heading),
+        background,
+    )
     return [
-        element("p", verdict.sentence, class_="sentence"),
-        _strongest(explanation, heading),
-        _sums(explanation, sums, heading),
-        _sides(verdict, heading),
-        element("p", _legend(verdict.about), class_="legend"),
-        *(_section(section, named[section.name], heading) for section in shown),
-        _whole_sum(named, verdict.log_odds),
+        _head(explanation, level, *answers),
+        element("div", *parts, class_="explained"),
+        costs_part(verdict, before, heading),
+        sums_part(explanation, heading),
     ]
 
 
-def _strongest(explanation: "Explanation", heading: str) -> Html:
-    """Return the strongest reasons for and against with their weightiest items, and how many lessons had these."""
-    verdict, reasons = explanation.verdict, explanation.reasons
-    sides = [[reason for reason in reasons if (reason.share > 0) is is_for][:_MOST_REASONS] for is_for in (True, False)]
-    largest = max((abs(reason.share) for side in sides for reason in side), default=0.0) or 1.0
-    tables = [
-        _table((title, "lessons", "sum", ""), _reason_rows(side, tuple(verdict.claims), largest))
-        for title, side in zip((f"For {verdict.about}", "Against"), sides, strict=True)
-    ]
-    return together(element(heading, "The strongest reasons"), element("div", *tables, class_="sides"))
+def badge_text(verdict: "Verdict") -> str:
+    """Return the verdict in a few words, such as Spam · 99.6 %."""
+    label = verdict.label.capitalize()
+    if verdict.is_untaught:
+        return label
+    if verdict.label in verdict.claims:
+        return f"{label} · {percent(verdict.claims[verdict.label].probability)}"
+    return f"{label} · {percent(verdict.probability)} {verdict.about}"
 
 
-def _reason_rows(reasons: "Iterable[VerdictReason]", labels: tuple[str, ...], largest: float) -> list[Html]:
-    rows = []
-    for reason in reasons:
-        rows.append(_row((reason.what, "", f"{reason.share:+.3f}", _bar(reason.share, largest)), "sum"))
-        for item in reason.items[:_MOST_REASONS]:
-            counts = ", ".join(f"{n:,} {label}" for n, label in zip(item.counts, labels, strict=False))
-            rows.append(_row((item.text, counts, f"{item.share:+.3f}", _bar(item.share, largest))))
-    return rows
-
-
-def _legend(about: str) -> Html:
-    return together(
-        element("span", "Orange", class_="p4"),
-        f" adds to {about}, ",
-        element("span", "blue", class_="m4"),
-        " takes away. A dot in a box is a character that cannot be seen.",
+def _head(explanation: "Explanation", level: int, *answers: str) -> Html:
+    """Return who wrote to whom and when, the subject, the verdict, and why in a sentence."""
+    verdict, excerpt = explanation.verdict, explanation.excerpt
+    wrote = [element("bdi", excerpt.author or "no sender")]
+    if excerpt.recipient:
+        wrote += [Html(" · to "), element("bdi", excerpt.recipient)]
+    if math.isfinite(excerpt.time):
+        wrote += [Html(" · "), time_element(excerpt.time)]
+    subject = element("bdi", excerpt.subject) if excerpt.subject else "(no subject)"
+    why = (
+        element("p", verdict.reason, class_="sentence reason")
+        if verdict.is_untaught
+        else element("p", *_emphasised(verdict.summary), class_="sentence")
+    )
+    return element(
+        "div",
+        element("p", *wrote, class_="from"),
+        element(f"h{level}", subject, class_="subject"),
+        element("p", badge_text(verdict), class_=f"badge {tone(verdict, verdict.label)}"),
+        why,
+        *answers,
+        class_="card head",
     )
 
 
-def _sums(explanation: "Explanation", section_sums: list[str], heading: str) -> Html:
-    """Return the log-odds as a sum twice: by section, and by kind of feature."""
-    verdict = explanation.verdict
-    kinds = verdict.kinds
-    of_kinds = [verdict.prior, *(kind.total for kind in kinds)]
-    largest = max(abs(value) for value in (*of_kinds, *(value for _, value in explanation.sums))) or 1.0
-    top = _weightiest_of_kinds(verdict.evidence)
-    total = f"{verdict.log_odds:+.3f}"
-    by_section = [
-        _row((name, shown, _bar(value, largest)))
-        for (name, value), shown in zip(explanation.sums, section_sums, strict=True)
-    ]
-    kind_sums = round_to_sum(verdict.prior, of_kinds[1:], verdict.log_odds)
-    names = [("prior", ""), *((kind.name, f"{kind.n_features:,}") for kind in kinds)]
-    by_kind = [
-        _row((_name_cell(name, top.get(name, ())), n, shown, _bar(value, largest)))
-        for (name, n), shown, value in zip(names, kind_sums, of_kinds, strict=True)
-    ]
-    return together(
-        element(heading, "Where the log-odds come from"),
-        element(
-            "div",
-            _table(_KINDS, [*by_kind, _row(("log-odds", "", total, ""), "sum")]),
-            _table(_SECTIONS, [*by_section, _row(("log-odds", total, ""), "sum")]),
-            class_="sides",
-        ),
+def _emphasised(summary: "VerdictSummary") -> list[str]:
+    """Return the sentence with the words of the message that it names emphasised."""
+    parts: list[str] = []
+    rest = summary.sentence
+    for named in summary.named:
+        before, found, after = rest.partition(named)
+        if found:
+            parts += [before, element("b", found)]
+            rest = after
+    return [*parts, rest]
+
+
+def _message(explanation: "Explanation", marks: Mapping[int, str], heading: str) -> Html:
+    """Return the message as it reads, with reasons marked, and its other sections folded away."""
+    sums = section_sums(explanation)
+    shown = [section for section in explanation.sections if section.text.strip()]
+    text = [section for section in shown if section.name == "text"]
+    others = [section for section in shown if section.name != "text"]
+    return element(
+        "div",
+        *([_text(section, marks, heading) for section in text] or [element("p", "It has no text.", class_="quiet")]),
+        *(_folded(section, sums[section.name], marks) for section in others),
+        *([] if explanation.verdict.is_untaught else [_legend(explanation.verdict)]),
+        class_="card message",
     )
 
 
-def _weightiest_of_kinds(evidence: "Iterable[Evidence]") -> dict[str, list[str]]:
-    weightiest: dict[str, list[str]] = {}
-    for feature, term, _ in evidence:
-        kind, _, value = feature.partition(":")
-        names = weightiest.setdefault(kind, [])
-        if len(names) < _MOST_OF_KIND and is_readable(kind):
-            names.append(f"{value} {term:+.3f}")
-    return weightiest
-
-
-def _name_cell(name: str, weightiest: Sequence[str]) -> Html:
-    return together(name, element("span", ", ".join(weightiest), class_="words") if weightiest else "")
-
-
-def _sides(verdict: "Verdict", heading: str) -> Html:
-    """Return the weightiest evidence that a person can read, for and against, as bars."""
-    evidence = verdict.readable
-    largest = max((abs(e.term) for e in evidence), default=0.0) or 1.0
-    towards, away = sides(evidence, _MOST_ROWS)
-    return together(
-        element(heading, "The weightiest evidence"),
-        element(
-            "div", _side(f"For {verdict.about}", towards, largest), _side("Against", away, largest), class_="sides"
-        ),
-    )
-
-
-def _side(title: str, evidence: "list[Evidence]", largest: float) -> Html:
-    if not evidence:
-        return _table((title, "", ""), [_row(("nothing that a person can read", "", ""))])
-    return _table((title, "", ""), [_row((e.feature, f"{e.term:+.3f}", _bar(e.term, largest))) for e in evidence])
-
-
-def _table(titles: Sequence[str], rows: Iterable[Html]) -> Html:
-    head = [element("th", title, class_="n" if title in _NUMBERS else None, scope="col") for title in titles]
-    table = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
-    return element("div", table)
-
-
-def _row(cells: Sequence[str], class_: str | None = None) -> Html:
-    """Return a table row of a name, numbers and bars."""
-    name, *rest = cells
-    numbers = [element("td", cell, class_=_kind_of(cell)) for cell in rest]
-    return element("tr", element("th", name, scope="row"), *numbers, class_=class_)
-
-
-def _kind_of(cell: str) -> str | None:
-    return "n" if re.fullmatch(r"[+-]?[\d,.]+", cell) else None
-
-
-def _bar(value: float, largest: float) -> Html:
-    side = "for" if value > 0 else "against"
-    bar = element("rect", width=_percent(abs(value) / largest), height="10", class_=side)
-    return element("svg", bar, class_="bar-of", width="100%", height="10", aria_hidden="true")
-
-
-def _section(section: "ColouredSection", shown_sum: str, heading: str) -> Html:
-    spans = list(section.spans(SHADES))
-    coloured, rest = spans[:MOST_SPANS], spans[MOST_SPANS:]
-    text = [*map(_span, coloured), *(exact(span.text) for span in rest)]
-    is_long = len(section.text) > _LONG or section.text.count("\n") > _MOST_LINES
-    # A long section scrolls in its own box, which must be focusable; browsers drop a line feed that comes first.
-    scrolling = {"class_": "long", "tabindex": "0"} if is_long else {}
-    box = element("pre", Html("\n"), *text, dir="auto", **scrolling)
-    left = f"Only the first {MOST_SPANS:,} pieces are coloured; the rest adds {sum(s.total for s in rest):+.3f}."
+def _text(section: "ColouredSection", marks: Mapping[int, str], heading: str) -> Html:
     return element(
         "section",
-        element(heading, section.name.capitalize(), " ", element("span", shown_sum, class_="quiet n")),
-        box,
-        element("p", left, class_="quiet") if rest else "",
+        element(heading, "The message", class_="spoken"),
+        *_marked(section, marks, "reads"),
         class_="section",
         data_section=section.name,
     )
 
 
-def _span(span: "Span") -> Html:
-    text, side = exact(span.text), "p" if span.shade > 0 else "m"
-    if not span.shade:
+def _folded(section: "ColouredSection", rounded: str, marks: Mapping[int, str]) -> Html:
+    """Return a section that opens with a click; its summary names the reasons in it."""
+    found = sorted({marks[piece.item] for piece in section.pieces if piece.item in marks})
+    reasons = f" · reason{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
+    summary = element(
+        "summary", section.name.capitalize(), " ", element("span", f"{rounded}{reasons}", class_="quiet n")
+    )
+    return element(
+        "section",
+        element("details", summary, *_marked(section, marks)),
+        class_="section",
+        data_section=section.name,
+    )
+
+
+def _marked(section: "ColouredSection", marks: Mapping[int, str], class_: str = "") -> list[Html]:
+    """Return the text of a section, coloured, with the items of the shown reasons marked."""
+    spans = list(section.spans(SHADES))
+    coloured, rest = spans[:MOST_SPANS], spans[MOST_SPANS:]
+    text = [*(_span(span, marks.get(span.item)) for span in coloured), *(exact(span.text) for span in rest)]
+    is_long = len(section.text) > _LONG or section.text.count("\n") > _MOST_LINES
+    # A long section scrolls in its own box, which must be focusable; browsers drop a line feed that comes first.
+    classes = " ".join(filter(None, (class_, "long" * is_long))) or None
+    box = element("pre", Html("\n"), *text, dir="auto", class_=classes, tabindex="0" if is_long else None)
+    left = f"Only the first {MOST_SPANS:,} pieces are coloured; the rest adds {sum(s.total for s in rest):+.3f}."
+    return [box, element("p", left, class_="quiet")] if rest else [box]
+
+
+def _span(span: "Span", mark: str | None) -> Html:
+    text, side = exact(span.text), "p" if span.total > 0 else "m"
+    if mark is None and not span.shade:
         return text
-    return element("span", text, class_=f"{side}{abs(span.shade)}", title=f"{span.total:+.3f}")
+    classes = f"{side}{abs(span.shade)}" if span.shade else ""
+    if mark is None:
+        return element("span", text, class_=classes, title=f"{span.total:+.3f}")
+    classes = f"{classes} marked {'for' if span.total > 0 else 'against'}".strip()
+    return element("span", text, class_=classes, data_mark=mark, title=f"{span.total:+.3f}")
 
 
-def _whole_sum(sums: dict[str, str], log_odds: float) -> Html:
-    """Return the sum in one line: prior + sections = log-odds, exact to the last digit shown."""
-    parts: list[str] = []
-    for name, shown in sums.items():
-        parts += [element("span", f"{name} ", element("b", shown), class_="term"), " "]
-    return element("p", *parts, "= log-odds ", element("b", f"{log_odds:+.3f}"), class_="whole-sum")
+def _legend(verdict: "Verdict") -> Html:
+    return element(
+        "p",
+        element("span", "Orange", class_="p4"),
+        f" speaks for {verdict.about}, ",
+        element("span", "blue", class_="m4"),
+        " against it; the stronger the colour, the more. A dot in a box is a character that cannot be seen.",
+        class_="quiet legend",
+    )
 
 
-_LAST_TICK: Final = 0.9999
-_TICKS: Final = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
-
-
-def tone(verdict: "Verdict", label: str) -> str:
-    """Return the colour class of a label: *for* if the verdict is about it, *against* if not, *unsure* if neither."""
-    if label not in verdict.claims:
-        return "unsure"
-    return "for" if label == verdict.about else "against"
-
-
-def scale(verdict: "Verdict", before: float | None) -> Html:
-    """Return the probability and the thresholds as SVG, on a scale of log-odds, which has room near 0 and 1."""
-    zones = _zones(verdict)
-    words = ", ".join(f"{label} from {start:.2f}" for label, start, _ in zones)
+def _reasons(
+    verdict: "Verdict",
+    shown: ShownReasons,
+    contradict: "Callable[[VerdictReason, Item], Html]",
+    heading: str,
+) -> Html:
+    """Return the reasons with their items, and how many lessons had these."""
+    if verdict.label in verdict.claims:
+        titles = f"Why it looks like {verdict.label}", "What speaks against that"
+    elif is_for(verdict):
+        titles = f"What speaks for {verdict.about}", "What speaks against it"
+    else:
+        titles = f"What speaks against {verdict.about}", "What speaks for it"
+    labels = tuple(verdict.claims)
     parts: list[Html] = []
-    for label, start, end in zones:
-        x, width = _place(start), _place(end) - _place(start)
-        parts.append(
-            element("rect", x=_percent(x), y="22", width=_percent(width), height="12", class_=tone(verdict, label))
+    for title, reasons in zip(titles, (shown.own, shown.against), strict=True):
+        rows = [_reason(marked, labels, contradict) for marked in reasons]
+        if rows:
+            parts += [element(heading, title), element("ol", *rows)]
+    how = f"The numbers add up to the verdict: those above 0 speak for {verdict.about}, those below 0 against it."
+    return element("section", *parts, element("p", how, class_="quiet legend"), class_="card reasons")
+
+
+def _reason(marked: MarkedReason, labels: tuple[str, ...], contradict: "Callable[[VerdictReason, Item], Html]") -> Html:
+    reason = marked.reason
+    side = "for" if reason.share > 0 else "against"
+    items = (
+        element(
+            "li",
+            element("span", f"“{item.text}”" if reason.group == "text" else item.text, class_="what"),
+            element("span", short(item.share), class_="n quiet"),
+            element("small", *_counts(item, labels), contradict(reason, item), class_="quiet"),
+            data_item=str(item.number) if item.number >= 0 else None,
         )
-        parts.append(element("text", label, x=_percent(x + width / 2), y="14", class_="zone"))
-    for tick in _TICKS:
-        parts.append(element("line", x1=_percent(_place(tick)), x2=_percent(_place(tick)), y1="34", y2="39"))
-        parts.append(element("text", f"{tick:g}", x=_percent(_place(tick)), y="52"))
-    if before is not None:
-        parts.append(_marker(before, "before"))
-    parts.append(_marker(verdict.probability, "now"))
-    moved = "" if before is None else f"; before, it was {digits(before)}"
-    label = f"Probability of {verdict.about}: {digits(verdict.probability)}{moved}. Verdicts: {words}."
-    return element("svg", *parts, class_="scale", width="100%", height="58", role="img", aria_label=label)
+        for item in marked.items
+    )
+    title = element("b", reason.what[0].upper(), reason.what[1:])
+    return element(
+        "li",
+        element("span", marked.mark, class_=f"mark {side}"),
+        title,
+        element("span", short(reason.share), class_="n"),
+        element("ul", *items),
+        class_="reason-of",
+    )
 
 
-def _zones(verdict: "Verdict") -> list[tuple[str, float, float]]:
-    """Return each label with its range of probability; with more than two labels, one range: all of them decide."""
-    if len(verdict.claims) != 2:
-        return [(verdict.about, 0.0, 1.0)]
-    (other,) = (label for label in verdict.claims if label != verdict.about)
-    starts = {other: 0.0, **verdict.thresholds}
-    ends = [*list(starts.values())[1:], 1.0]
-    return [(label, start, end) for (label, start), end in zip(starts.items(), ends, strict=True) if start < end]
+def short(share: float) -> str:
+    """Return a share of the log-odds with one decimal, or with more if it is small.
+
+    >>> short(4.97), short(-0.042), short(0.0004)
+    ('+5.0', '−0.04', '+0.000')
+    """
+    size = abs(share)
+    return f"{share:+.{1 if size >= 0.5 else 2 if size >= 0.01 else 3}f}".replace("-", "−")
 
 
-def _place(probability: float) -> float:
-    """Return the position of a probability on the scale, from 0 to 1."""
-    largest = math.log(_LAST_TICK / (1 - _LAST_TICK))
-    if not 1 - _LAST_TICK < probability < _LAST_TICK:
-        return float(probability >= 0.5)
-    return 0.5 + math.log(probability / (1 - probability)) / (2 * largest)
+def _counts(item: "Item", labels: tuple[str, ...]) -> list[str]:
+    """Return how many lessons of each label had the telling part of an item."""
+    if not item.counts:
+        return []
+    of_labels = ", ".join(f"{n:,} {label}" for n, label in _largest_first(item.counts, labels))
+    is_part = item.kind != "fact" and item.known.lower() not in {"", item.text.lower()}
+    part = f"“{item.known}” " if is_part else ""
+    return [part, "in ", of_labels, " "]
 
 
-def _percent(share: float) -> str:
-    """Format a share as a percentage for an SVG attribute."""
-    return f"{100 * share:.2f}%"
-
-
-def _marker(probability: float, which: str) -> Html:
-    arrow = element("path", d="M0 24 l-7 -11 h14 z M0 20 v16", class_=f"marker {which}")
-    return element("svg", arrow, x=_percent(_place(probability)), overflow="visible", data_marker=which)
+def _largest_first(counts: Sequence[int], labels: Sequence[str]) -> list[tuple[int, str]]:
+    return sorted(zip(counts, labels, strict=True), key=lambda pair: -pair[0])

@@ -258,10 +258,12 @@ class Filter:
 
     def explain(self, raw: bytes, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
-        from priory.filter.explanation import Explanation, colour  # noqa: PLC0415 - a quick start without an explanation
+        from priory.filter.excerpt import Excerpt  # noqa: PLC0415 - a quick start without an explanation
+        from priory.filter.explanation import Explanation, colour  # noqa: PLC0415 - as above
 
-        verdict = self.check(raw, user, located=True)
-        return Explanation(verdict, colour(verdict))
+        message = parse(raw)
+        verdict = self.check(prepare_parsed(message, self.spec, with_message=True, located=True), user)
+        return Explanation(verdict, colour(verdict), Excerpt.of(message))
 
     def lessons_behind(self, raw: bytes, user: str = "", most: int = 10) -> "LessonsBehind":
         """Return the lessons without which the verdict on a message would change most, and those most like it."""

@@ -15,11 +15,12 @@ from pydantic import Field, ValidationError
 
 from priory.corpus import CorpusError
 from priory.corpus.mail_file import refuse_foreign
+from priory.filter.counterfactual import Counterfactual
 from priory.filter.filter import Filter
 from priory.html.builder import Html
 from priory.journal import JournalError
 from priory.lab.models import MODELS
-from priory.message import has_usual_headers, parse
+from priory.message import parse
 from priory.processes.log import log
 from priory.server.evaluation.run import EvaluationRun
 from priory.server.evaluation.runs import BusyError, EvaluationRuns
@@ -36,7 +37,8 @@ from priory.server.metrics.names import PROTOCOLS
 from priory.server.page.layout import Visit, badge_colours, label_colours
 from priory.server.page.views.activity import SPANS, Activity
 from priory.server.page.views.ask import ask_view, closed_ask_view
-from priory.server.page.views.check import check_view, explained_message
+from priory.server.page.views.background import background_cards
+from priory.server.page.views.check import CheckedMessage, check_view, checked_message
 from priory.server.page.views.health import (
     Storage,
     activity_part,
@@ -48,6 +50,7 @@ from priory.server.page.views.health import (
 from priory.server.page.views.journal import LessonList, LessonQuery, journal_view
 from priory.server.page.views.lab import EXTRAS, lab_view
 from priory.server.page.views.mail_servers import MailServers
+from priory.server.page.views.rules import rules_view
 from priory.server.page.views.suspects import suspects_view
 
 _MOST_QUESTIONS: Final = 10  # on one page
@@ -99,6 +102,11 @@ def _add_check(router: APIRouter, daemon: Daemon, filters: Filters) -> None:
         probabilities = dict(zip(labels, before, strict=False))
         return HTMLResponse(await filters.check(partial(_explain, raw, user, probabilities, visit)))
 
+    @router.post("/check/background")
+    async def background(visit: _Reader, raw: Annotated[bytes, body], user: ForUser = "") -> Response:
+        """Return the lessons behind the verdict on a message, and what would have changed it."""
+        return HTMLResponse(await filters.search(partial(_background, raw, user, visit)))
+
     @router.post("/check/message", dependencies=[visits("check")])
     async def message(request: Request, index: Annotated[int, Query(ge=0, lt=MOST_MESSAGES)]) -> Response:
         """Return one message of an upload, with the bytes that the filter reads."""
@@ -117,15 +125,14 @@ def _lessons_by_label(filter_: Filter) -> dict[str, int]:
 def _explain(raw: bytes, user: str, before: Mapping[str, float], visit: Visit, filter_: Filter) -> Html:
     explanation = filter_.explain(raw, user)
     taught = filter_.journal.label_of(bytes.fromhex(explanation.verdict.digest), user)
-    return explained_message(
-        explanation,
-        taught,
-        user,
-        before,
-        _lessons_by_label(filter_),
-        visit,
-        has_headers=has_usual_headers(parse(raw)),
-    )
+    checked = CheckedMessage(explanation, parse(raw), user, taught, before, _lessons_by_label(filter_))
+    return checked_message(checked, visit)
+
+
+def _background(raw: bytes, user: str, visit: Visit, filter_: Filter) -> Html:
+    lessons = filter_.lessons_behind(raw, user)
+    turns = Counterfactual(filter_, raw, user)
+    return background_cards(lessons, turns.find(lessons.influential), turns.verdict, visit)
 
 
 def _nth_message(upload: Upload, index: int) -> bytes | None:
@@ -164,6 +171,10 @@ def _add_journal(router: APIRouter, daemon: Daemon, filters: Filters) -> None:
             lambda filter_: filters.analyses.suspicions(filter_).of_unconfirmed(filter_, _MOST_LESSONS)
         )
         return HTMLResponse(suspects_view(visit, suspect_lessons, colours))
+
+    @router.get("/journal/rules")
+    async def rules(visit: _Reader) -> Response:
+        return HTMLResponse(rules_view(visit, await filters.search(lambda filter_: filter_.rules.every())))
 
 
 def _find_lessons(query: LessonQuery, after: str | None, filter_: Filter) -> LessonList:

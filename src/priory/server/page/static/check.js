@@ -17,6 +17,7 @@ let mail = null; // the message in the result: a Blob, sent unchanged to teach a
 let undo = null; // undoes the last lesson; returns the probabilities before, and a text
 let list = null; // the verdicts on several messages
 let opened = null; // the index in the list of the message in the result
+let fetching = null; // aborts the request for the lessons behind the verdict
 let latest = 0; // number of the latest request; answers to earlier ones are ignored
 
 const whose = () => user.value.trim();
@@ -52,7 +53,24 @@ async function show(isLatest, shown, before = [], back = null) {
   result.focus({ preventScroll: true });
   const said = result.querySelector("article").dataset;
   if (opened !== null) list.update(opened, { ...said, probability: JSON.parse(said.probabilities)[said.about] });
+  showBackground(shown);
   return said;
+}
+
+/** Show the lessons behind the verdict, and what would have changed it; this takes longer than the verdict. */
+async function showBackground(shown) {
+  const place = document.getElementById("background");
+  if (!place) return;
+  fetching?.abort();
+  fetching = new AbortController();
+  try {
+    const answer = await send("POST", `/check/background?${asUser()}`, shown, MAIL, fetching.signal);
+    place.replaceChildren(...parsed(await answer.text()).body.childNodes);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    place.replaceChildren(made("p", error.detail ?? "The lessons cannot be shown.", "notice"));
+  }
+  place.removeAttribute("aria-busy");
 }
 
 /** Show another message; if it cannot be shown, show the reason instead. */
@@ -93,7 +111,8 @@ function checkOne(blob) {
   busily(async (isLatest) => {
     const said = await showOther(isLatest, blob);
     if (!said) return;
-    result.scrollIntoView({ block: "nearest" });
+    form.classList.add("done"); // its text is small, so that the message is in sight
+    result.scrollIntoView({ block: "start" });
     const bare = "bare" in said ? "This text has no headers. " : "";
     tell(`${bare}${said.label}: ${said.about} with probability ${said.probability}`);
   });
@@ -121,15 +140,61 @@ async function learned(label, taught) {
   return (await send("POST", `/v1/learn?label=${encodeURIComponent(label)}&${asUser()}`, taught, MAIL)).json();
 }
 
+/** The probabilities of the verdict in the result. */
+const shownProbabilities = () => JSON.parse(result.querySelector("article").dataset.probabilities);
+
 async function restore(label) {
   const lesson = await learned(label, mail);
   return [lesson.before, `Relearned as ${label}`];
 }
 
 async function forget() {
-  const before = JSON.parse(result.querySelector("article").dataset.probabilities);
+  const before = shownProbabilities();
   await send("POST", `/v1/forget?${asUser()}`, mail, MAIL);
   return [before, "The lesson is forgotten"];
+}
+
+/** Change something that the verdict depends on, and show the new verdict; `back` undoes the change. */
+function change(act, what, back = null) {
+  busily(async (isLatest) => {
+    const [before, changed] = [shownProbabilities(), mail];
+    const outcome = await act();
+    if (outcome === "known" || outcome === "unknown") {
+      say(outcome === "known" ? "There is such a rule already." : "This lesson does not exist any more.");
+      return;
+    }
+    await moved(isLatest, changed, before, what, back && outcome !== "replaced" ? undoing(back) : null);
+  });
+}
+
+const undoing = (act) => async () => {
+  const before = shownProbabilities();
+  await act();
+  return [before, "Undone"];
+};
+
+const outcomeOf = async (method, address) => (await (await send(method, address)).json()).outcome;
+
+/** Make a rule about something in the message. */
+function makeRule({ rule, thing, text }) {
+  const about = new URLSearchParams({ thing, text, user: whose() });
+  const words = { ignore: "says nothing", allow: "is always let pass", block: "is always unwanted" };
+  change(
+    () => outcomeOf("POST", `/v1/rules?effect=${rule}&${about}`),
+    `Rule: ${thing} ${text} ${words[rule]}`,
+    () => send("DELETE", `/v1/rules?${about}`),
+  );
+}
+
+/** Forget another lesson, or give it another label. */
+function correct(lesson, act, to) {
+  const { query, label } = lesson.dataset;
+  if (act === "forget") {
+    change(() => outcomeOf("POST", `/v1/messages/forget?${query}&expect=1`), "The other lesson is forgotten");
+    return;
+  }
+  const relearn = (as) => outcomeOf("POST", `/v1/messages/relearn?${query}&label=${encodeURIComponent(as)}`);
+  change(() => relearn(to), `The other lesson is ${to} now`, () => relearn(label));
 }
 
 /** Undo a lesson. */
@@ -277,6 +342,8 @@ function press(button) {
   if (!button || button.disabled || button.hidden || result.ariaBusy === "true") return;
   if ("undo" in button.dataset) takeBack(undo);
   else if ("forget" in button.dataset) takeBack(forget);
+  else if (button.dataset.rule) makeRule(button.dataset);
+  else if (button.dataset.act) correct(button.closest("[data-query]"), button.dataset.act, button.dataset.to);
   else if (button.dataset.label) teach(button.dataset.label);
 }
 

@@ -1,4 +1,4 @@
-// The view Journal: filters while you type, forgets after a question, confirms and corrects labels with undo.
+// The view Journal: filters while you type, forgets after a question, corrects labels and removes rules with undo.
 import { made, pageAt, problem, say, send } from "/assets/shell.js";
 
 const PAUSE_MS = 250;
@@ -138,6 +138,12 @@ const ACTS = {
     const { query, label } = item.dataset;
     await done("confirm", query, label);
     settled(item, `Confirmed: it is ${label}.`, () => done("doubt", query, label));
+  },
+  async unrule(item) {
+    const { query, effect } = item.dataset;
+    await send("DELETE", `/v1/rules?${query}`);
+    item.classList.add("changed");
+    settled(item, "Removed.", () => send("POST", `/v1/rules?${effect}&${query}`));
   },
 };
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from priory.filter.excerpt import Excerpt
-from priory.filter.explanation_page import tone
+from priory.filter.explanation_sums import tone
 from priory.filter.questions import Question, label_keys
 from priory.filter.verdict import digits, remedy
 from priory.html.builder import Html, element, exact, together

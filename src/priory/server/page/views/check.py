@@ -1,26 +1,40 @@
-"""The view *Check*: the verdict on a message, the evidence for it, and buttons to teach the right label.
+"""The view *Check*: the verdict on a message, the reasons for it, and buttons to agree or to disagree.
 
 The script only sends the dropped bytes and inserts the answer into the page. To teach, it uses the API.
 """
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from priory.filter.explanation_page import headline, reasons
-from priory.filter.verdict import Verdict, digits
+from priory.filter.explanation_page import explained
+from priory.filter.explanation_sums import tone
+from priory.filter.rule_suggestions import RuleTarget, decisive_targets, ignorable_target
+from priory.filter.verdict import RULE, Verdict, digits
 from priory.html.builder import Html, element, together
+from priory.journal import RuleThing
+from priory.message import Message, has_usual_headers
 from priory.server.page.layout import Visit, document
 from priory.server.page.views.teach_many import missing_labels, teach_many
 
 if TYPE_CHECKING:
+    from priory.filter.attribution import Attribution
     from priory.filter.explanation import Explanation
+    from priory.filter.reasons import Item, VerdictReason
 
 _UNDO: Final = "u"
 _BARE: Final = (
     "This text has no headers; a verdict on the words alone is less sure. In most mail programs, the source of a "
     "message has them: View source, Show original or Show raw message. Copy all of it."
 )
+_BACKGROUND: Final = element("div", id="background", aria_busy="true")  # the script fetches what belongs there
+_RULES_LINK: Final = element("a", "All rules", href="/journal/rules")
+_THINGS: Final = {
+    RuleThing.SENDER: "Mail from",
+    RuleThing.DOMAIN: "All mail from",
+    RuleThing.LIST: "The mailing list",
+}
 _ASSETS: Final = ("explanation.css", "check.css", "teach.css", "check.js", "teach.js")
 
 
@@ -48,36 +62,42 @@ def check_view(visit: Visit, lessons: Mapping[str, int], user: str, most_name_le
     )
 
 
-def explained_message(  # noqa: PLR0913, PLR0917 - the values that are shown
-    explanation: "Explanation",
-    taught: str | None,
-    user: str,
-    before: Mapping[str, float],
-    lessons: Mapping[str, int],
-    visit: Visit,
-    *,
-    has_headers: bool,
-) -> Html:
-    """Return the result for one message: verdict, buttons, evidence; and the number of lessons by now.
+@dataclass(frozen=True, slots=True)
+class CheckedMessage:
+    """What the view shows of one message."""
 
-    `taught` is the label that the user has taught; `before` are the probabilities before the latest lesson.
-    """
-    verdict = explanation.verdict
-    probability_before = before.get(verdict.about)
+    explanation: "Explanation"
+    message: Message
+    user: str
+    taught: str | None  #: the label that the user has taught
+    before: Mapping[str, float]  #: the probabilities before the latest lesson or rule
+    lessons: Mapping[str, int]  #: of each label
+
+
+def checked_message(checked: CheckedMessage, visit: Visit) -> Html:
+    """Return the result for one message: verdict, buttons, reasons, costs, sums; and the number of lessons by now."""
+    verdict = checked.explanation.verdict
+    before = checked.before.get(verdict.about)
+    attribution = verdict.claims[verdict.about].attribution
+    may = visit.may("learn")
     article = element(
         "article",
-        "" if has_headers else element("p", _BARE, class_="notice", id="bare"),
-        headline(verdict, probability_before, "h2"),
-        _change(verdict, probability_before),
-        _teach_buttons(list(verdict.claims), taught, user, visit),
-        *reasons(explanation, "h3"),
+        "" if has_usual_headers(checked.message) else element("p", _BARE, class_="notice", id="bare"),
+        *explained(
+            checked.explanation,
+            _answers(checked, visit),
+            before=before,
+            contradict=lambda reason, item: _contradiction(reason, item, attribution, may=may),
+            background="" if verdict.is_untaught else _BACKGROUND,
+            level=2,
+        ),
         data_label=verdict.label,
         data_about=verdict.about,
         data_probability=digits(verdict.probability),
-        data_bare=not has_headers,
+        data_bare=not has_usual_headers(checked.message),
         data_probabilities=json.dumps(verdict.probabilities),
     )
-    return together(_lesson_counts(lessons), article)
+    return together(_lesson_counts(checked.lessons), article)
 
 
 def _lesson_counts(lessons: Mapping[str, int]) -> Html:
@@ -153,7 +173,7 @@ def keys(*names: str) -> Html:
 
 def _change(verdict: Verdict, before: float | None) -> Html:
     if before is None:
-        return element("p", class_="moved")  # reserves the space that it takes after a lesson
+        return Html()
     return element(
         "p",
         f"{verdict.about}: ",
@@ -165,43 +185,115 @@ def _change(verdict: Verdict, before: float | None) -> Html:
     )
 
 
-def _teach_buttons(labels: Sequence[str], taught: str | None, user: str, visit: Visit) -> Html:
-    """Return buttons to teach a label; they are disabled, with the reason, if the visit may not teach."""
+def _answers(checked: CheckedMessage, visit: Visit) -> Html:
+    """Return buttons that say what they will do: teach a label, take a lesson back, or make a rule.
+
+    They are disabled, with the reason, if the visit may not teach.
+    """
+    verdict, taught, user = checked.explanation.verdict, checked.taught, checked.user
     may = visit.may("learn")
-    buttons = [
-        element(
-            "button",
-            f"This is {label} ",
-            keys(key),
-            class_="button",
-            type="button",
-            disabled=not may,
-            data_label=label,
-            data_key=key,
-            aria_pressed="true" if label == taught else "false",
-            aria_keyshortcuts=key,
-        )
-        for label, key in shortcuts(labels).items()
-    ]
+    labels = list(verdict.claims)
+    order = sorted(labels, key=lambda label: label != verdict.label)
+    key_of = shortcuts(labels)
+    buttons = [_teach_button(label, key_of[label], verdict, taught, may=may) for label in order]
     undo = _button("Undo ", keys(_UNDO), data_undo="", data_key=_UNDO, hidden=True, aria_keyshortcuts=_UNDO)
     forget = _button("Forget this lesson", data_forget="", disabled=not may) if taught else Html()
     return element(
         "div",
-        element("p", _state(taught, user), " ", element("span", visit.why_not("learn"), class_="quiet")),
-        element("div", *buttons, undo, forget, class_="row"),
-        class_="panel teach",
+        element("p", *_state(taught, user), element("span", visit.why_not("learn"), class_="quiet"), class_="state"),
+        element("div", *buttons, undo, forget, _change(verdict, checked.before.get(verdict.about)), class_="row"),
+        _other_answers(checked.message, user, may=may),
+        class_="teach",
     )
+
+
+def _teach_button(label: str, key: str, verdict: Verdict, taught: str | None, *, may: bool) -> Html:
+    is_right = label == verdict.label and taught is None
+    colour = f" primary {tone(verdict, label)}" if is_right else ""
+    return element(
+        "button",
+        f"{_answer_text(label, verdict, is_taught=taught is not None)} ",
+        keys(key),
+        class_=f"button{colour}",
+        type="button",
+        disabled=not may,
+        data_label=label,
+        data_key=key,
+        aria_pressed="true" if label == taught else "false",
+        aria_keyshortcuts=key,
+    )
+
+
+def _answer_text(label: str, verdict: Verdict, *, is_taught: bool) -> str:
+    """Return what a button says: what it means to agree or to disagree with the verdict."""
+    is_wanted = label == "ham"
+    plain = "I want this mail" if is_wanted else f"this is {label}"
+    if is_taught or verdict.label not in verdict.claims:
+        return plain[0].upper() + plain[1:]
+    if label == verdict.label:
+        return f"Right, {plain if is_wanted else f'teach it as {label}'}"
+    return f"No, {plain}"
 
 
 def _button(*children: str, **attributes: str | bool) -> Html:
     return element("button", *children, class_="button", type="button", **attributes)
 
 
-def _state(taught: str | None, user: str) -> Html:
+def _state(taught: str | None, user: str) -> list[str]:
     if taught:
         as_user = f", as {user}," if user else ""
-        return together(f"You have taught{as_user} that it is ", element("strong", taught), ".")
-    return together("What is it?", f" You teach as {user}." if user else "")
+        return [f"You have taught{as_user} that it is ", element("strong", taught), ". "]
+    return [f"You teach as {user}. "] if user else []
+
+
+def _other_answers(message: Message, user: str, *, may: bool) -> Html:
+    """Return buttons to allow or block the sender, the domain or the mailing list."""
+    targets = decisive_targets(message)
+    if not targets:
+        return Html()
+    whose = f"for {user}" if user else "for everyone"
+    rows = [
+        element(
+            "li",
+            element("span", f"{_THINGS[target.thing]} ", element("b", target.text)),
+            _rule_button("Always let it pass", "allow", target, may=may),
+            _rule_button("Always treat it as unwanted", "block", target, may=may),
+            class_="row",
+        )
+        for target in targets
+    ]
+    return element(
+        "details",
+        element("summary", "Something else…"),
+        element("p", f"A rule counts strongly, {whose}, from the next message on. ", _RULES_LINK, class_="quiet"),
+        element("ul", *rows),
+        class_="other",
+    )
+
+
+def _rule_button(text: str, effect: str, target: RuleTarget, *, may: bool, class_: str = "button small") -> Html:
+    return element(
+        "button",
+        text,
+        element("span", f" ({target.thing} {target.text})", class_="spoken"),
+        class_=class_,
+        type="button",
+        disabled=not may,
+        data_rule=effect,
+        data_thing=target.thing.value,
+        data_text=target.text,
+    )
+
+
+def _contradiction(reason: "VerdictReason", item: "Item", attribution: "Attribution", *, may: bool) -> Html:
+    """Return the button that makes an item of a reason count nothing, or the link to the rules if it is a rule."""
+    if reason.group == RULE:
+        return _RULES_LINK
+    target = ignorable_target(reason.group, item, attribution)
+    if target is None:
+        return Html()
+    words = f"{item.text.partition(':')[0]} says nothing" if target.thing is RuleThing.HEADER else "says nothing to me"
+    return _rule_button(words, "ignore", target, may=may, class_="link")
 
 
 def shortcuts(labels: Sequence[str]) -> dict[str, str]:

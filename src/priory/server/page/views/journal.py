@@ -15,7 +15,7 @@ from priory.journal.queries import FIELDS
 from priory.server.page.layout import Visit, document
 
 ASSETS: Final = ("journal.css", "journal.js")
-_TABS: Final = (("/journal", "Lessons"), ("/journal/suspects", "Labels that look wrong"))
+_TABS: Final = (("/journal", "Lessons"), ("/journal/suspects", "Labels that look wrong"), ("/journal/rules", "Rules"))
 _CERTAINTY: Final = (
     "Certainty is the probability of the label just before it was learned: a lesson near 0 was a surprise."
 )
