@@ -314,9 +314,11 @@ def _reason(marked: MarkedReason, labels: tuple[str, ...], contradict: "Callable
 def short(share: float) -> str:
     """Return a share of the log-odds with one decimal, or with more if it is small.
 
-    >>> short(4.97), short(-0.042), short(0.0004)
-    ('+5.0', '−0.04', '+0.000')
+    >>> short(4.97), short(-0.042), short(0.0)
+    ('+5.0', '−0.04', '0')
     """
+    if not share:
+        return "0"
     size = abs(share)
     return f"{share:+.{1 if size >= 0.5 else 2 if size >= 0.01 else 3}f}".replace("-", "−")
 

@@ -1,4 +1,4 @@
-"""The part *Rules* of the view *Journal*: what people said about things in mail, each with a button that takes it back."""
+"""*Rules* in the view *Journal*: what people said about things in mail, each with a button that takes it back."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
