@@ -76,7 +76,7 @@ def run(mail: Sequence[Example], feedback: Feedback, model: str, *, hears_silenc
     """Replay the mail; return what the model said."""
     make = partial(learner_named, model, Options(), hears_silence=hears_silence and feedback.leaves_silence)
     shown = with_progress(mail, _counter(str(feedback), len(mail)))
-    [judged] = replay(shown, {model: make}, COSTS.labels, feedback, n_messages=len(mail))
+    [judged] = replay(shown, {model: make}, COSTS.labels, feedback)
     return judged.predictions
 
 

@@ -7,7 +7,7 @@ chosen. The workbench measures the same rule (`priory lab replay --teach ask`); 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -59,7 +59,16 @@ class Question:
 
 def is_worth_asking(verdict: Verdict) -> bool:
     """Tell whether a label may teach much: the verdict is *unsure*, or nearly as costly as that."""
-    return not verdict.is_untaught and verdict.expected_cost >= WORTH * verdict.expected_costs[UNSURE]
+    return not verdict.is_untaught and may_teach_much(verdict.label, verdict.expected_costs)
+
+
+def may_teach_much(decision: str, expected_costs: Mapping[str, float]) -> bool:
+    """Tell whether a decision is *unsure*, or nearly as costly as that.
+
+    >>> may_teach_much("spam", {"ham": 9.7, "spam": 3.0, "unsure": 4.0})
+    True
+    """
+    return expected_costs[decision] >= WORTH * expected_costs[UNSURE]
 
 
 def label_keys(labels: Sequence[str]) -> dict[str, str]:

@@ -31,7 +31,7 @@ der die das und ist nicht von mit les des est pour que dans los las por una para
 """
 _STOP_WORDS: Final = frozenset(_STOP_WORDS_TEXT.split())
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
-_HOST: Final = re.compile(r"(?:[\w-]+\.)+[\w-]*[^\W\d_][\w-]*")
+_SERVER: Final = re.compile(r"(?<![@\w.-])(?:(?:[\w-]+\.)+[\w-]*[^\W\d_][\w-]*|\d+(?:\.\d+){3})")
 _SAYS: Final[Mapping[str, str]] = {"text": "it says", "attachment": "it has the attachment", "rule": "a rule says"}
 _LINKS: Final[Mapping[str, str]] = {
     "address of numbers": "a link goes to a bare number instead of a name",
@@ -246,14 +246,21 @@ def _told(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
 
 
 def _header(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
+    """Return what a header says of the message, and the text that this names.
+
+    >>> _header("route", Item("Received: from [192.0.2.164]) by…", 0.5, (0, 4), "192.0.2.164]) by", "header"))
+    ('it came through 192.0.2.164', ('192.0.2.164',))
+    >>> _header("route", Item("Received: from [192.0.2.164]) by…", 0.5, (0, 4), "for <ann@mail.example", "header"))[0]
+    'its header Received says “for <ann@mail.example”'
+    """
     name, _, value = item.text.partition(": ")
     value = item.known or value
     if group == "subject":
         return _quoted("its subject says", value)
     if not item.known:
         return f"the look of its header {_cut(name)}", (_cut(name),)
-    if group == "route" and _HOST.fullmatch(value):
-        return f"it came through {_cut(value)}", (_cut(value),)
+    if name.lower() == "received" and (server := _SERVER.search(value)):
+        return f"it came through {_cut(server[0])}", (_cut(server[0]),)
     if name.lower() == "from":
         return _quoted("it is from", value)
     if name.lower() in ("x-mailer", "user-agent"):

@@ -200,14 +200,14 @@ class ResultFolder:
             return PartialRun()
         facts, arrays = load_arrays(path)
         mistakes = [_mistake(mistake) for mistake in facts.pop("mistakes")]
-        logs, decisions, risks = list(arrays["logs"]), arrays["decisions"].tolist(), arrays["risks"].tolist()
-        return PartialRun(logs, decisions, risks, mistakes, **facts)
+        logs, decisions, doubtful = list(arrays["logs"]), arrays["decisions"].tolist(), arrays["doubtful"].tolist()
+        return PartialRun(logs, decisions, doubtful, mistakes, **facts)
 
     def save_partial(self, runs: Mapping[str, PartialRun]) -> None:
         """Store an unfinished replay."""
         for model, run in runs.items():
             facts = asdict(run)
-            names = ("logs", "decisions", "risks")
+            names = ("logs", "decisions", "doubtful")
             arrays = {name: np.array(facts.pop(name)) for name in names}
             save_arrays(self._partial(model), facts, **arrays)
 

@@ -79,7 +79,7 @@ def replay_source(
         }
         checkpoint = Checkpoint(folder.load_partial, folder.save_partial)
         mail = with_progress(log.record(_in_order_of_arrival(source, bench.jobs)), advance)
-        runs = replay(mail, learners, options.labels, feedback, checkpoint, source.n_messages)
+        runs = replay(mail, learners, options.labels, feedback, checkpoint)
         runs = [replace(run, model=run.model.removeprefix(PROGRAM).rpartition("/")[2]) for run in runs]
         del mail  # with `FewLessons` some mail is left unread: this stops the processes that read ahead
     seconds = time.perf_counter() - start

@@ -38,7 +38,7 @@ class PartialRun:
 
     logs: list[NDArray[np.float64]] = field(default_factory=list)
     decisions: list[int] = field(default_factory=list)  #: indices into the labels, followed by *unsure*
-    risks: list[float] = field(default_factory=list)  #: the expected cost of each decision
+    doubtful: list[bool] = field(default_factory=list)  #: whether a label may teach much
     mistakes: list[Mistake] = field(default_factory=list)
     seconds_learning: float = 0.0
     seconds_predicting: float = 0.0
@@ -54,17 +54,14 @@ class Checkpoint:
     save: Callable[[Mapping[str, PartialRun]], None] = lambda _: None
 
 
-def replay(  # noqa: PLR0913, PLR0917 - the last three have a default that fits
+def replay(
     examples: Iterable[Example],
     learners: Mapping[str, Callable[[], Learner]],
     labels: tuple[str, ...],
     feedback: Feedback | None = None,
     checkpoint: Checkpoint | None = None,
-    n_messages: int | None = None,
 ) -> list[Run]:
     """Return one run per learner, all from one pass over the mail.
-
-    Models that ask about some messages need the number of messages, to spread their questions evenly.
 
     >>> from priory.demo import draw
     >>> from priory.corpus import Labelled
@@ -80,7 +77,7 @@ def replay(  # noqa: PLR0913, PLR0917 - the last three have a default that fits
     with ExitStack() as stack:
         opened = {name: stack.enter_context(make()) for name, make in learners.items()}
         feedback = feedback or Feedback()
-        state = _Replay(opened, labels, feedback, checkpoint or Checkpoint(), _window(feedback, n_messages))
+        state = _Replay(opened, labels, feedback, checkpoint or Checkpoint())
         mail = _check_labels(examples, labels)
         if feedback.few is None:
             for example in islice(mail, feedback.start):
@@ -91,18 +88,6 @@ def replay(  # noqa: PLR0913, PLR0917 - the last three have a default that fits
             for example, is_lesson in feedback.few.parts(mail, labels):
                 (state.teach if is_lesson else state.judge)(example)
         return state.runs()
-
-
-def _window(feedback: Feedback, n_messages: int | None) -> int:
-    """Return the number of messages of which a model asks about one; 0 if it asks about none."""
-    if not feedback.ask:
-        return 0
-    if n_messages is None:
-        raise LabError("a model that asks must know how many messages come: give n_messages")
-    n_judged = n_messages - feedback.start
-    if feedback.ask > n_judged:
-        raise LabError(f"of {n_judged:,} messages {feedback.ask:,} cannot be asked about: give a smaller --ask")
-    return n_judged // feedback.ask
 
 
 def _check_labels(examples: Iterable[Example], labels: tuple[str, ...]) -> Iterator[Example]:
@@ -123,23 +108,20 @@ class _Heard(NamedTuple):
     label: str | None
     answer: str | None
     time: float
-    risk: float
-    doubt: float  #: the probability that the most probable label is wrong
-
-    @property
-    def rank(self) -> tuple[bool, float, float]:
-        """Its rank as a question: first what no label was given to, then as `priory.filter.questions` does."""
-        return self.label is None, self.risk, self.doubt
+    is_doubtful: bool
 
 
 class _Teacher:
-    """The people who teach one learner: holds back labels that are late, and answers questions."""
+    """The people who teach one learner: holds back labels that are late, and answers questions.
 
-    def __init__(self, feedback: Feedback, window: int) -> None:
+    A learner asks by the rule of `priory ask`: about messages whose labels may teach much, as they arrive, while it has
+    questions left.
+    """
+
+    def __init__(self, feedback: Feedback) -> None:
         self._feedback = feedback
-        self._window = window
+        self._n_left = feedback.ask
         self._late: deque[_Heard] = deque()
-        self._since_question: list[_Heard] = []
         self._concluded: list[Example] = []
 
     def lessons(self, heard: _Heard) -> Iterator[tuple[Example, str | None]]:
@@ -148,15 +130,10 @@ class _Teacher:
         while len(self._late) > self._feedback.delay and self._is_due(self._late[0], heard.time):
             due = self._late.popleft()
             yield due.example, due.label
-            if not self._window:
-                self._concluded.append(due.example)
-        if self._window:
-            self._since_question.append(heard)
-            if len(self._since_question) == self._window:
-                asked = max(self._since_question, key=lambda candidate: candidate.rank)
-                self._concluded += [earlier.example for earlier in self._since_question]
-                self._since_question.clear()
-                yield asked.example, asked.answer
+            self._concluded.append(due.example)
+        if self._n_left and heard.is_doubtful and heard.label is None:
+            self._n_left -= 1
+            yield heard.example, heard.answer
 
     def concluded(self) -> list[Example]:
         """Return the messages about which people have had time to speak since the last call."""
@@ -176,14 +153,13 @@ class _Replay:
         labels: tuple[str, ...],
         feedback: Feedback,
         checkpoint: Checkpoint,
-        window: int,
     ) -> None:
         self._learners = learners
         self._labels = labels
         self._answers = (*labels, UNSURE)
         self._feedback = feedback
         self._reader = feedback.readers(labels)
-        self._teachers = {name: _Teacher(feedback, window) for name in learners}
+        self._teachers = {name: _Teacher(feedback) for name in learners}
         self._now = -math.inf
         self._checkpoint = checkpoint
         self._partial = {name: checkpoint.load(name) for name in learners}
@@ -203,8 +179,7 @@ class _Replay:
             partial, number = self._partial[name], len(self._names) - 1
             decision = self._answers[partial.decisions[number]]
             label = self._feedback.taught_label(reader, decision, inbox=self._labels[0])
-            doubt = 1 - math.exp(partial.logs[number].max())
-            heard = _Heard(example, label, reader.label, self._now, partial.risks[number], doubt)
+            heard = _Heard(example, label, reader.label, self._now, bool(partial.doubtful[number]))
             for earlier, taught in self._teachers[name].lessons(heard):
                 self._learn(name, learner, earlier, taught)
             for past in self._teachers[name].concluded() if self._feedback.leaves_silence else ():
@@ -259,7 +234,7 @@ class _Replay:
         logs = prediction.log_probabilities
         partial.logs.append(logs)
         partial.decisions.append(self._answers.index(prediction.decision))
-        partial.risks.append(prediction.risk)
+        partial.doubtful.append(prediction.is_doubtful)
         if self._labels[int(logs.argmax())] != example.label and example.raw is not None:
             number, terms = len(partial.logs) - 1, learner.reasons(example.raw)
             partial.mistakes.append(terms.mistake(number) if terms else Mistake(number, 0.0, ()))

@@ -15,6 +15,7 @@ from priory.decision import Costs, cheapest
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared
+from priory.filter.questions import may_teach_much
 from priory.journal.checked import CheckedMessage
 from priory.lab.error import LabError
 from priory.lab.examples import Example
@@ -31,7 +32,7 @@ class Prediction(NamedTuple):
 
     log_probabilities: NDArray[np.float64]  #: of every label, in order
     decision: str  #: a label, or *unsure*
-    risk: float  #: the expected cost of the decision
+    is_doubtful: bool  #: whether a label may teach much
 
 
 class Learner(Protocol):
@@ -61,11 +62,11 @@ def cheapest_prediction(logs: NDArray[np.float64], costs: Costs) -> Prediction:
     """Return the cheapest decision for these probabilities.
 
     >>> cheapest_prediction(np.log([0.3, 0.7]), Costs())[1:]
-    ('unsure', 4)
+    ('unsure', True)
     """
     expected = costs.expected(np.exp(logs).tolist())
     decision = cheapest(expected)
-    return Prediction(logs, decision, expected[decision])
+    return Prediction(logs, decision, may_teach_much(decision, expected))
 
 
 class FilterLearner:
@@ -105,7 +106,7 @@ class FilterLearner:
         if self._hears_silence and (checked := self.filter.silence.checked_message(example.message, verdict)):
             self._checked[example.message.digest] = checked
         logs = from_log_odds([claim.log_odds for claim in verdict.claims.values()])
-        return Prediction(logs, verdict.label, verdict.expected_cost)
+        return Prediction(logs, verdict.label, may_teach_much(verdict.label, verdict.expected_costs))
 
     def learn(self, example: Example, label: str) -> None:
         """Learn one message."""

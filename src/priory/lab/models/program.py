@@ -21,6 +21,7 @@ from typing import Final, Self
 import numpy as np
 
 from priory.decision import UNSURE, Costs
+from priory.filter.questions import may_teach_much
 from priory.lab.error import LabError
 from priory.lab.examples import Example
 from priory.lab.models.learner import Prediction
@@ -60,7 +61,8 @@ class ProgramLearner:
             raise LabError(f"{self._name} check printed {printed[:60]!r}; it must print {expected}")
         with np.errstate(divide="ignore"):
             logs = np.log(np.array([1 - probability, probability]))
-        return Prediction(logs, decision, self._costs.expected([1 - probability, probability])[decision])
+        expected = self._costs.expected([1 - probability, probability])
+        return Prediction(logs, decision, may_teach_much(decision, expected))
 
     def learn(self, example: Example, label: str) -> None:
         """Have the program learn one message."""
