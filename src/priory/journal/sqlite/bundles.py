@@ -1,6 +1,6 @@
 """Bundles: the features of several lessons in one row, so that the pages of the database are full.
 
-A page has 4 kB and the features of a lesson about 2.7 kB: one row per lesson would leave a third of the file empty. So
+A page has 4 kB and the features of a lesson about 3.1 kB: one row per lesson would leave a third of the file empty. So
 the features of consecutive lessons share a row, a bundle. A bundle has the number of its first lesson. A lesson is in
 the last bundle whose number is not above its own; its row says where in the bundle its features start, and their size.
 """
@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-FULL: Final = 128 * 1024  #: bytes; on average half a page of a bundle is empty, 1.5 % of this
+FULL: Final = 256 * 1024  #: bytes; on average half a page of a bundle is empty, 0.8 % of this
 SMALL: Final = 16 * 1024  #: bytes; `tidy` joins smaller bundles
 BUNDLES: Final = """
 CREATE TABLE bundles (
