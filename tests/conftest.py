@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import real_postgres
 import requirements
@@ -23,6 +25,31 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.journal import StoreAddress
 from priory.journal.shared.store import prepare_store
+
+_OWN_FOLDER = pytest.StashKey[str]()
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("priory", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("priory")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Give this run a folder of its own.
+
+    The folder that pytest uses by default belongs to all runs of a user. Each run closes it to others as it begins, and
+    the mail servers of another run, which have accounts of their own, could not reach their mail any more.
+    """
+    if config.option.basetemp is None and not hasattr(config, "workerinput"):  # workers get a part of it
+        config.option.basetemp = tempfile.mkdtemp(prefix="priory-tests-")
+        config.stash[_OWN_FOLDER] = config.option.basetemp
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Remove the folder of this run if no test failed."""
+    folder = session.config.stash.get(_OWN_FOLDER, None)
+    if folder is not None and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -181,7 +181,7 @@ def test_examples_know_their_thread_and_their_time():
 #: What docs/accuracy.md says, and a little room for processors that round otherwise.
 MEASURED = {
     "trec07p/full/index": {
-        "1-ROCA%": 0.0112, "h=0.1%": 0.41, "lam%": 0.18, "ECE%": 0.10,
+        "1-ROCA%": 0.0112, "h=0.1%": 0.42, "lam%": 0.18, "ECE%": 0.10,
         "ham lost %": 0.06, "spam missed %": 0.07, "unsure %": 0.60,
     },
     "spamassassin/index": {"1-ROCA%": 0.060, "h=0.1%": 10.6, "lam%": 1.1, "ECE%": 0.68, "ham lost %": 0.13},
