@@ -124,6 +124,7 @@ def is_meant(lesson: Lesson | LessonSummary, selection: Selection) -> bool:
             selection.user is None or (selection.user == lesson.user and not is_automatic),
             lesson.source.startswith(selection.source or ""),
             selection.sender in (None, lesson.sender),
+            (selection.subject or "").lower() in lesson.subject.lower(),
             selection.since is None or lesson.time >= selection.since,
             selection.until is None or lesson.time < selection.until,
             selection.automatic in (None, is_automatic),

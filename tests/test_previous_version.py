@@ -132,6 +132,7 @@ def test_lessons_users_and_figures_are_the_same(home: Path, expected: dict[str, 
     stats = json.loads(json.dumps(figures.as_dict()))
     assert stats.pop("lost_ham") is stats.pop("promise") is None
     certainties, before = ([lesson.pop("certainty") for lesson in every] for every in (lessons, expected["lessons"]))
+    assert {lesson.pop("subject") for lesson in lessons} == {""}
     assert certainties == [None if value is None else pytest.approx(value, abs=ROUNDING) for value in before]
     assert lessons == expected["lessons"]
     assert users == expected["users"]

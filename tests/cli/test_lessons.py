@@ -9,7 +9,9 @@ import pytest
 
 from command import priory
 from priory.filter.filter import Filter
+from priory.filter.prepare import stored_subject
 from priory.journal import Selection
+from priory.message import parse
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +50,7 @@ def test_a_program_gets_all_lessons_or_those_that_are_selected(taught: Path, inb
     assert len(every) == 60
     assert [lesson["time"] for lesson in every] == sorted((lesson["time"] for lesson in every), reverse=True)
     assert set(every[0]) == {
-        "time", "label", "user", "automatic", "source", "sender", "digest", "certainty", "place"
+        "time", "label", "user", "automatic", "source", "sender", "subject", "digest", "certainty", "place"
     }  # fmt: skip
     spam = [lesson for lesson in every if lesson["label"] == "spam"]
     assert listed(taught, "--label", "spam") == listed(taught, "--user", "ann") == spam
@@ -165,3 +167,63 @@ def test_the_command_and_the_library_select_the_same(taught: Path):
         page = filter_.lessons.page(Selection(label="ham", since=time.time() - 3600), most=1_000)
     since = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     assert listed(taught, "--label", "ham", "--since", since) == [lesson.as_dict() for lesson in page.lessons]
+
+
+LUNCH = b"From: Ann <ann@mail.example>\nSubject: Lunch on Friday?\n\nShall we have lunch?"
+PILLS = b"From: Eve <eve@shop.example>\nSubject: Pills\x1b[2J for you\n\nBuy pills now!"
+
+
+@pytest.fixture
+def with_subjects(tmp_path: Path) -> Path:
+    """A home whose lessons have subjects."""
+    home = tmp_path / "with-subjects"
+    home.mkdir()
+    (home / "priory.toml").write_text("[journal]\nsubjects = true\n")
+    assert priory("learn", "ham", "-", home=home, stdin=LUNCH).returncode == 0
+    assert priory("learn", "spam", "-", home=home, stdin=PILLS).returncode == 0
+    return home
+
+
+def test_subjects_have_a_column_if_the_journal_stores_them(with_subjects: Path):
+    head, pills, lunch = priory("lessons", home=with_subjects).stdout.decode().splitlines()[:3]
+    assert head.split()[-3:] == ["sender", "subject", "source"]
+    assert "  Pills·[2J for you  " in pills
+    assert "  Lunch on Friday?  " in lunch
+    assert [lesson["subject"] for lesson in listed(with_subjects)] == ["Pills·[2J for you", "Lunch on Friday?"]
+    assert [lesson["subject"] for lesson in listed(with_subjects, "--subject", "lunch")] == ["Lunch on Friday?"]
+
+
+def test_worker_processes_send_subjects(with_subjects: Path, inbox: Path):
+    folder = inbox / "taught" / "ham"
+    assert priory("learn", "--jobs", 2, "ham", folder, home=with_subjects).returncode == 0
+    taught = listed(with_subjects, "--source", str(folder))
+    assert taught
+    with Filter.open(with_subjects) as filter_:
+        for lesson in taught[:20]:
+            message = parse(Path(str(lesson["source"])).read_bytes())
+            assert lesson["subject"] == stored_subject(message)
+        assert filter_.journal.subjects.n() > len(taught) // 2
+
+
+def test_subjects_are_deleted_with_yes_and_the_lessons_stay(with_subjects: Path):
+    def forget(*arguments: str) -> tuple[int, str]:
+        done = priory("forget", "--subjects", *arguments, home=with_subjects)
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    (with_subjects / "priory.toml").write_text("[journal]\nsubjects = false\n")
+    warning = "2 subjects of messages: delete them with priory forget --subjects --yes\n"
+    assert priory("config", "--check", home=with_subjects).stdout.decode().endswith(warning)
+    assert forget() == (0, "subjects stored: 2, deleted: none; --yes deletes all, and no lesson\n")
+    assert forget("--json") == (0, '{"subjects": 2, "deleted": 0}\n')
+    assert forget("--yes") == (0, "deleted 2 subjects\n")
+    assert forget("--yes", "--json") == (0, '{"subjects": 0, "deleted": 0}\n')
+    assert [lesson["subject"] for lesson in listed(with_subjects)] == ["", ""]
+    assert b"Lunch on Friday" not in (with_subjects / "journal.sqlite").read_bytes()
+    assert "warning" not in priory("config", "--check", home=with_subjects).stdout.decode()
+
+
+def test_subjects_are_deleted_all_at_once_or_not_at_all(with_subjects: Path):
+    for wrong in (["--label", "ham"], ["mistaken.eml"]):
+        done = priory("forget", "--subjects", "--yes", *wrong, home=with_subjects)
+        assert (done.returncode, done.stdout) == (1, b"")
+    assert len(listed(with_subjects, "--subject", "i")) == 2

@@ -28,7 +28,7 @@ def test_a_store_is_prepared_taught_and_shown(
     assert real_postgres.PASSWORD not in said(missing)
     for _ in range(2):
         done = priory("--store", database, "store", "prepare", home=tmp_path)
-        assert said(done).endswith(" has the tables of format 4\n")
+        assert said(done).endswith(" has the tables of format 5\n")
     monkeypatch.setenv("PRIORY_STORE", database)
     for label in ("ham", "spam"):
         assert priory("learn", label, inbox / "taught" / label, home=tmp_path).returncode == 0

@@ -52,6 +52,11 @@ def test_silence_counts_after_some_days_and_is_learned_unless_that_is_switched_o
     assert parse("[silence]\ndays = 7\nlearn = false").silence == SilenceRules(days=7, learns=False)
 
 
+def test_subjects_are_stored_only_where_that_is_switched_on():
+    assert not parse("").keeps_subjects
+    assert parse("[journal]\nsubjects = true").keeps_subjects
+
+
 def test_no_mail_is_stored_unless_a_size_says_so():
     assert parse("[ask]\nage = '3 days'").spool is None
     assert parse("[ask]\nspool = '20 MB'").spool == SpoolLimits(20_000_000, 7 * 86_400)
@@ -87,6 +92,7 @@ def test_nothing_is_promised_about_lost_ham_unless_it_is_set():
         ("labels = ['sp am', 'ham']", "labels must be a list of names of letters, digits, - and _"),
         ("[silence]\ndays = 0", "[silence] days must be a whole number from 1 to 60, not 0"),
         ("[silence]\ndays = 61", "[silence] days must be a whole number from 1 to 60, not 61"),
+        ("[journal]\nsubjects = 'yes'", "[journal] subjects must be true or false, not 'yes'"),
         ("[silence]\nlearn = 1", "[silence] learn must be true or false, not 1"),
         ("[silence]\nday = 9", "[silence] unknown key 'day'; did you mean 'days'?"),
         (
@@ -233,6 +239,7 @@ def test_the_documented_configuration_is_valid_and_complete():
         "promise",
         "ask",
         "silence",
+        "journal",
         "table",
     ):
         assert set(named[section]) == {setting.key for setting in settings(section)}
@@ -240,6 +247,7 @@ def test_the_documented_configuration_is_valid_and_complete():
     assert serving.http == ("127.0.0.1:7358",)
     assert options.spec.bits == Spec().bits
     assert options.silence == SilenceRules()
+    assert options.keeps_subjects
     assert options.ham_lost == 0.001
     assert reporters == {"ann@mail.example", "@home.example"}
     assert set(named["imap"]) == {field.name for field in fields(Account)} - {"password_file", "ca_file"}

@@ -1,6 +1,7 @@
 """Without its server a node checks mail, stores requests in its outbox, and delivers them later."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,15 @@ def test_requests_are_stored_and_delivered(node: Filter, other: Filter, network:
     other.refresh()
     assert other.journal.label_of(parse(NEW).digest, "ann") == "spam"
     assert other.journal.label_of(parse(MAIL[0][0]).digest) is None
+
+
+def test_a_lesson_that_waits_keeps_its_subject(options: Options, other: Filter, network: Proxy, tmp_path: Path):
+    with Filter.open(tmp_path / "a", replace(options, keeps_subjects=True)) as node:
+        network.cut()
+        assert node.learn(NEW, "spam", user="ann").outcome == "kept"
+        network.heal()
+        handed_over(node)
+    assert [lesson.subject for lesson in other.journal.lessons_of("ann")] == ["You won"]
 
 
 def test_the_next_lesson_delivers_the_outbox(node: Filter, network: Proxy):

@@ -104,10 +104,26 @@ def test_entries_survive_a_killed_process(tmp_path: Path):
     assert n <= len(digests) <= n + 1
 
 
+def test_a_subject_comes_out_with_its_entry(tmp_path: Path):
+    outbox = Outbox(tmp_path, "one")
+    outbox.keep([kept("a")._replace(subject="Lunch?"), kept("b")])
+    assert [entry.subject for entry in outbox.first(10)[0]] == ["Lunch?", ""]
+    outbox.drop(outbox.first(1)[1])
+    assert b"Lunch?" not in (tmp_path / "outbox.sqlite").read_bytes()
+
+
+def test_entries_of_an_older_priory_come_out_without_a_subject(tmp_path: Path):
+    Outbox(tmp_path, "one").keep([kept("a")])
+    with closing(sqlite3.connect(tmp_path / "outbox.sqlite", isolation_level=None)) as db:
+        db.executescript("ALTER TABLE kept DROP COLUMN subject; PRAGMA user_version = 1")
+    Outbox(tmp_path, "one").keep([kept("b")])
+    assert Outbox(tmp_path, "one").first(10)[0] == [kept("a"), kept("b")]
+
+
 def test_an_outbox_of_a_newer_priory_is_refused(tmp_path: Path):
     Outbox(tmp_path, "one").keep([kept("a")])
     with sqlite3.connect(tmp_path / "outbox.sqlite") as db:
         db.execute("PRAGMA user_version = 9")
     db.close()
-    with pytest.raises(JournalError, match="has format 9, this Priory knows up to 1: use a newer Priory"):
+    with pytest.raises(JournalError, match="has format 9, this Priory knows up to 2: use a newer Priory"):
         Outbox(tmp_path, "one").keep([kept("b")])

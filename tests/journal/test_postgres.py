@@ -18,6 +18,7 @@ from priory.features import VERSION, Spec
 from priory.filter.filter import Filter
 from priory.filter.learn import NewLesson, read_lessons
 from priory.filter.options import Options
+from priory.filter.prepare import NO_EXTRAS
 from priory.journal import JournalAwayError, JournalError, Lesson, Rank, StoreAddress
 from priory.journal.postgres import schema
 from priory.journal.postgres.connection import not_connected, translated_error
@@ -42,7 +43,7 @@ def nodes(tmp_path: Path, journals: Journals) -> Iterator[list[Filter]]:
 
 def taught(filter_: Filter, drawn: Drawn, label: str, when: float) -> NewLesson:
     lessons = [(drawn.raw, label, "")]
-    (lesson,) = read_lessons(lessons, filter_.spec, filter_.options.labels, filter_.journal.now, with_identity=False)
+    (lesson,) = read_lessons(lessons, filter_.spec, filter_.options.labels, filter_.journal.now, NO_EXTRAS)
     return lesson._replace(time=when)
 
 

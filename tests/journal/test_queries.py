@@ -23,6 +23,7 @@ from priory.journal import (
 USERS = ("", "ann", "bob", AUTOMATIC)
 SOURCES = ("", "/home/ann/.Junk/1", "/home/ann/.Junk/2", "/home/bob/1", "50%_\x00\u20ac")
 SENDERS = ("", "mail.example", "shop.example")
+SUBJECTS = ("", "", "Lunch on Friday?", "50 % off_€", "lunch")
 
 digests = st.binary(min_size=1, max_size=2).map(lambda start: (32 * start)[:32])
 lessons = st.builds(
@@ -35,6 +36,7 @@ lessons = st.builds(
     st.sampled_from(SOURCES),
     st.sampled_from(SENDERS),
     st.integers(0, 9).map(float),
+    subject=st.sampled_from(SUBJECTS),
 )
 
 
@@ -47,6 +49,7 @@ CRITERIA: dict[str, st.SearchStrategy[object]] = {
     "until": st.integers(6, 10).map(float),
     "automatic": st.booleans(),
     "digest": digests.map(lambda digest: digest.hex()[:3]),
+    "subject": st.sampled_from(["", "LUNCH", "on Friday", "%", "_€", "dinner"]),
 }
 #: Few criteria are combined, so that most selections have lessons in them.
 criteria = st.one_of(*(st.tuples(st.just(name), values) for name, values in CRITERIA.items()))
@@ -102,7 +105,7 @@ def assert_pages_are_the_selected_lessons(
             assert len(page) <= most
             entries += page
         assert [entry[1:] for entry in entries] == [
-            (lesson.digest, lesson.label, lesson.held_out, lesson.user, lesson.source, lesson.sender, lesson.time)
+            (*lesson[:2], lesson.held_out, lesson.user, lesson.source, lesson.sender, lesson.time, lesson.subject)
             for lesson in expected
         ]
         assert journal.queries.n_of(selection) == len(expected)

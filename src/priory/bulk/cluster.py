@@ -91,7 +91,7 @@ def opened(address: str) -> Iterator["Cluster"]:
 @contextmanager
 def read_ahead(mail: Corpus, filter_: Filter, cluster: "Cluster") -> Iterator[Iterator[LearnItem]]:
     """Read mail for the filter's `learn_many` with the workers of a cluster; this process scores and counts."""
-    reader = MailReader(filter_.spec, filter_.needs_identity)
+    reader = MailReader(filter_.spec, filter_.extras)
     with ExitStack() as stack:
         parts, passed_over = mail.parts()
         results = _read(lambda work: stack.enter_context(cluster.ordered(reader, work)), cluster, parts)

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from priory.bulk.batches import Batch, BatchResult, Sizes, batches, process_batch
 from priory.corpus import Corpus, Labelled
 from priory.corpus.shards import ShardNumbering
-from priory.features import Spec, pack_features, unpack_features
+from priory.features import Features, Spec, pack_features, unpack_features
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.filter.prepare import READ_TOGETHER, Prepared, in_groups, prepare_many
+from priory.filter.prepare import READ_TOGETHER, Extras, Prepared, in_groups, prepare_many
 from priory.filter.verdict import Verdict
 from priory.processes.fork import give_way
 from priory.processes.workers import Workers
@@ -88,7 +88,7 @@ def read_ahead(mail: Corpus, filter_: Filter, jobs: int = 1) -> Iterator[Iterato
     if jobs == 1:
         yield ((message.raw, message.label, message.source) for message in mail)
     else:
-        reader = MailReader(filter_.spec, filter_.needs_identity)
+        reader = MailReader(filter_.spec, filter_.extras)
         with Workers(jobs, lambda: _start_reading(reader)) as workers:
             parts, passed_over = mail.parts()
             results = workers.ordered(batches(parts, Sizes(), sharded=True))
@@ -118,8 +118,8 @@ def _check(
     return CheckResult(text, len(verdicts), verdicts[-1].reason if verdicts and verdicts[-1].is_untaught else "")
 
 
-#: A message as a worker returns it: digest, sender, packed features, identity, label and source.
-_ReadMessage: TypeAlias = tuple[bytes, str, bytes, bytes, str, str]
+#: A message as a worker returns it: digest, sender, packed features, identity, subject, label and source.
+_ReadMessage: TypeAlias = tuple[bytes, str, bytes, bytes, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class MailReader:
     """The work of a worker for a learning process: read mail, extract its features and pack them."""
 
     spec: Spec
-    with_identity: bool  #: whether to compute the identity of messages
+    extras: Extras
 
     def __call__(self, batch: Batch) -> BatchResult:
         """Read a batch."""
@@ -137,20 +137,24 @@ class MailReader:
         """Read messages in groups, so that only the packed results of earlier groups stay in memory."""
         read: list[_ReadMessage] = []
         for group in in_groups(mail, _raw_bytes, READ_TOGETHER):
-            prepared = prepare_many([message.raw for message in group], self.spec, with_identity=self.with_identity)
+            prepared = prepare_many([message.raw for message in group], self.spec, self.extras)
             read += [
-                (digest, sender, pack_features(features, self.spec.bits), identity, message.label, message.source)
-                for message, (digest, sender, features, _, identity, _) in zip(group, prepared, strict=True)
+                (digest, sender, self._pack(features), identity, subject, message.label, message.source)
+                for message, (digest, sender, features, _, identity, _, subject) in zip(group, prepared, strict=True)
             ]
         return read
+
+    def _pack(self, features: Features) -> bytes:
+        return pack_features(features, self.spec.bits)
 
 
 def to_lessons(groups: Iterable[list[_ReadMessage]], bits: int) -> Iterator[LearnItem]:
     """Yield the lessons in the results of `MailReader`."""
     numbering = ShardNumbering()
     for read in groups:
-        for digest, sender, blob, identity, label, source in read:
-            yield Prepared(digest, sender, unpack_features(blob, bits), blob, identity), label, numbering.number(source)
+        for digest, sender, blob, identity, subject, label, source in read:
+            message = Prepared(digest, sender, unpack_features(blob, bits), blob, identity, subject=subject)
+            yield message, label, numbering.number(source)
 
 
 def values_in_order(results: Iterable[BatchResult], passed_over: list[str]) -> Iterator[Any]:

@@ -107,6 +107,9 @@ def _in_words(values: dict[str, Any]) -> dict[str, str]:
         f"for single users 2^{values['table']['personal_bits']}",
         "promise": f"at most {one_in(ham_lost)} of your ham is called spam" if ham_lost else "none",
         "silence": f"counts after {_days(silence['days'])}{'; a sample is learned' if silence['learn'] else ''}",
+        "journal": "lessons have the subjects of their messages"
+        if values["journal"]["subjects"]
+        else "no text of mail",
         "limits": str(Limits(**values["limits"])),
         "ask": _spool_in_words(values["ask"]) if values["ask"]["spool"] else "off",
         "report": f"from {', '.join(values['report']['senders'])}" if values["report"]["senders"] else "off",

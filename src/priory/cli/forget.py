@@ -16,6 +16,7 @@ from priory.cli.lessons import (
     Sender,
     Since,
     Source,
+    Subject,
     Until,
     Whose,
     make_selection,
@@ -38,12 +39,16 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
     user: Whose = None,
     source: Source = None,
     sender: Sender = None,
+    subject: Subject = None,
     since: Since = None,
     until: Until = None,
     auto: Automatic = None,
     digest: Digest = None,
     certainty_below: Below = None,
     certainty_above: Above = None,
+    subjects: Annotated[
+        bool, typer.Option("--subjects", help="Delete all stored subjects of messages, and no lesson.")
+    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Forget the selected lessons; without it, only print how many.")
     ] = False,
@@ -64,17 +69,24 @@ def forget(  # noqa: PLR0913, PLR0917 - typer makes options of them
 
     `priory forget --auto --yes`
     """
+    if subjects and what:
+        raise CommandError("forget takes messages or --subjects, not both")
     if what:
         selection = make_selection(
-            label, None, source, sender, since, until, auto, digest, certainty_below, certainty_above
+            label, None, source, sender, subject, since, until, auto, digest, certainty_below, certainty_above
         )
         if not selection.is_everything:
             raise CommandError("forget takes messages or options that select lessons; with messages, only --user")
         _forget_messages(what, user or "", home, as_json)
         return
     selection = make_selection(
-        label, user, source, sender, since, until, auto, digest, certainty_below, certainty_above
+        label, user, source, sender, subject, since, until, auto, digest, certainty_below, certainty_above
     )
+    if subjects:
+        if not selection.is_everything:
+            raise CommandError("forget --subjects deletes the subjects of all lessons: select none")
+        _delete_subjects(home, yes=yes, as_json=as_json)
+        return
     if selection.is_everything:
         raise CommandError(
             "forget needs a message, a digest, or options that select lessons, for example: priory forget mistaken.eml"
@@ -125,6 +137,17 @@ def _refuse_beginning_of_digest(text: str) -> None:
 
 def _is_hex_without_file(text: str) -> bool:
     return set(text.lower()) <= set("0123456789abcdef") and not Path(text).exists()
+
+
+def _delete_subjects(home: Path, *, yes: bool, as_json: bool) -> None:
+    with open_filter(home) as filter_:
+        n, n_deleted = filter_.journal.subjects.n(), filter_.delete_subjects() if yes else 0
+    if as_json:
+        print(json.dumps({"subjects": n, "deleted": n_deleted}))  # noqa: T201
+    elif yes or not n:
+        print(f"deleted {n_deleted:,} {'subject' if n_deleted == 1 else 'subjects'}")  # noqa: T201
+    else:
+        print(f"subjects stored: {n:,}, deleted: none; --yes deletes all, and no lesson")  # noqa: T201
 
 
 def _forget_selection(selection: "Selection", home: Path, *, yes: bool, as_json: bool) -> None:

@@ -36,6 +36,10 @@ Source = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Lessons whose source begins with this text.", show_default=False)
 ]
 Sender = Annotated[str | None, typer.Option(metavar="DOMAIN", help="Mail from this domain.", show_default=False)]
+Subject = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Lessons whose stored subject contains this text.", show_default=False),
+]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -82,6 +86,7 @@ def lessons(  # noqa: PLR0913, PLR0917 - typer makes options of them
     user: Whose = None,
     source: Source = None,
     sender: Sender = None,
+    subject: Subject = None,
     since: Since = None,
     until: Until = None,
     auto: Automatic = None,
@@ -120,7 +125,7 @@ def lessons(  # noqa: PLR0913, PLR0917 - typer makes options of them
     from priory.journal import require_label  # noqa: PLC0415
 
     selection = make_selection(
-        label, user, source, sender, since, until, auto, digest, certainty_below, certainty_above
+        label, user, source, sender, subject, since, until, auto, digest, certainty_below, certainty_above
     )
     with open_filter(home) as filter_:
         if label is not None:
@@ -138,6 +143,7 @@ def make_selection(  # noqa: PLR0913, PLR0917 - one for each option
     user: str | None,
     source: str | None,
     sender: str | None,
+    subject: str | None,
     since: str | None,
     until: str | None,
     automatic: bool | None,
@@ -149,7 +155,8 @@ def make_selection(  # noqa: PLR0913, PLR0917 - one for each option
     from priory.corpus.part import as_text  # noqa: PLC0415 - not needed for --help
     from priory.journal import SelectionError, read_selection  # noqa: PLC0415
 
-    texts = {"label": label, "user": user, "source": source, "sender": sender, "since": since, "until": until}
+    texts = {"label": label, "user": user, "source": source, "sender": sender, "subject": subject}
+    texts |= {"since": since, "until": until}
     try:
         return read_selection(
             {
@@ -203,11 +210,12 @@ def show_lessons(lessons: "Sequence[ListedLesson]") -> None:
         "digest": [lesson.digest[:_DIGITS] for lesson in lessons],
         "by": ["automatic" if lesson.automatic else printable(lesson.user) for lesson in lessons],
         "sender": [printable(lesson.sender) for lesson in lessons],
+        "subject": [printable(lesson.subject) for lesson in lessons],
         "source": [printable(lesson.source) for lesson in lessons],
     }
     columns = {title: cells for title, cells in columns.items() if any(cells)}
     widths = {title: max(map(len, (title, *cells))) for title, cells in columns.items()}
-    long = [title for title in ("by", "sender", "source") if title in columns]
+    long = [title for title in ("by", "sender", "subject", "source") if title in columns]
     width = console.width - sum(widths[title] + _GAP for title in columns if title not in long)
     widths |= zip(long, _divide(width - _GAP * (len(long) - 1), [widths[title] for title in long]), strict=True)
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
@@ -233,11 +241,11 @@ def _divide(width: int, wanted: list[int]) -> list[int]:
 
 
 def _shorten(title: str, text: str, width: int) -> str:
-    """Shorten a text to the width: keep the end of domains and paths, and the beginning of user names.
+    """Shorten a text to the width: keep the end of domains and paths, and the beginning of user names and subjects.
 
     >>> _shorten("source", "/home/ann/Maildir/.Junk/cur/7.eml", 17), _shorten("by", "ann@mail.example", 7)
     ('…/.Junk/cur/7.eml', 'ann@ma…')
     """
     if len(text) <= width:
         return text
-    return f"{text[: width - 1]}…" if title == "by" else f"…{text[1 - width :]}"
+    return f"{text[: width - 1]}…" if title in {"by", "subject"} else f"…{text[1 - width :]}"

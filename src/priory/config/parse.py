@@ -167,6 +167,7 @@ def options_in(tables: Mapping[str, Any]) -> Options:
         spec=_spec(_section(tables, "features"), _table(tables, "patterns"), sizes.get("bits", Spec().bits)),
         silence=SilenceRules(silence.get("days", SilenceRules().days), silence.get("learn", SilenceRules().learns)),
         store=_store(tables),
+        keeps_subjects=_section(tables, "journal").get("subjects", False),
         limits=Limits(limits.get("age"), limits.get("lessons"), limits.get("bytes")),
         spool=_spool(_section(tables, "ask")),
         unwanted=_read_unwanted(tables, labels),

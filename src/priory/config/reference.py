@@ -56,6 +56,7 @@ def values_in_effect(
         "table": {"bits": options.spec.bits, "personal_bits": options.personal_bits},
         "promise": {"ham_lost": options.ham_lost},
         "silence": {"days": options.silence.days, "learn": options.silence.learns},
+        "journal": {"subjects": options.keeps_subjects},
         "limits": asdict(options.limits),
         "ask": _ask(options, home),
         "serve": {setting.key: getattr(serving, setting.key) for setting in settings("serve")},

@@ -45,6 +45,7 @@ SECTIONS: Final = {
     "table": "the size of the tables of counts, fixed when the journal is created",
     "promise": "a limit on lost ham",
     "silence": "mail about which people say nothing",
+    "journal": "what is stored of a learned message",
     "limits": "how many lessons are remembered, and for how long",
     "ask": "mail about which people may be asked",
     "report": "users who may teach by forwarding mail",
@@ -100,6 +101,7 @@ SETTINGS: Final = (
     ),
     Setting("silence", "days", whole_number(1, 60), "the days after which silence about a message counts", "3"),
     Setting("silence", "learn", SWITCH, "learn a sample of the mail about which people say nothing", "true"),
+    Setting("journal", "subjects", SWITCH, "also store its subject, so that people recognise their lessons", "false"),
     Setting(
         "limits",
         "age",

@@ -155,6 +155,7 @@ def _check_home(options: Options, home: Path) -> Iterator[ConfigWarning]:
         return
     try:
         yield from _check_labels(journal, options.labels)
+        yield from _check_subjects(journal, options)
         yield from _check_table(journal, "bits", options.spec.bits, journal.bits, Spec().bits)
         yield from _check_table(journal, "personal_bits", options.personal_bits, journal.personal_bits, PERSONAL_BITS)
     finally:
@@ -167,6 +168,16 @@ def _check_table(journal: Journal, key: str, bits: int, created_with: int, defau
             f"[table] {key} = {bits} has no effect: {journal.name} was created with {created_with}, which cannot be "
             "changed",
             ("table", key),
+        )
+
+
+def _check_subjects(journal: Journal, options: Options) -> Iterator[ConfigWarning]:
+    n = journal.subjects.n()
+    if n and not options.keeps_subjects:
+        yield ConfigWarning(
+            f"[journal] subjects is off, but {journal.name} still has {n:,} subjects of messages: delete them with "
+            "priory forget --subjects --yes",
+            ("journal", "subjects"),
         )
 
 

@@ -14,7 +14,7 @@ from priory.filter.counts import JournalCounts
 from priory.filter.home import open_journal, refuse_other_label_order
 from priory.filter.judge import Judge
 from priory.filter.options import Options
-from priory.filter.prepare import Prepared, prepare_many, prepare_parsed
+from priory.filter.prepare import NO_EXTRAS, Extras, Prepared, prepare_many, prepare_parsed
 from priory.filter.scoring import CalibrationCache
 from priory.filter.sync import Sync
 from priory.filter.verdict import Verdict
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from priory.filter.users import Users
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
+_MESSAGE: Final = Extras(message=True)
 
 
 class Filter:
@@ -220,7 +221,12 @@ class Filter:
         self._counts.save_if_due()
 
     @property
-    def needs_identity(self) -> bool:
+    def extras(self) -> Extras:
+        """What is needed of a message in addition to its features, if it may be learned."""
+        return Extras(identity=self._needs_identity, subject=self.options.keeps_subjects)
+
+    @property
+    def _needs_identity(self) -> bool:
         """Whether messages need the identity that their copies share: checked mail is recorded, or in the spool."""
         if self.options.spool is not None:
             return True
@@ -232,11 +238,12 @@ class Filter:
 
         With `located`, the reasons of a verdict need no second extraction.
         """
-        return prepare_parsed(parse(raw), self.spec, with_identity=True, located=located)
+        extras = Extras(identity=True, subject=self.options.keeps_subjects)
+        return prepare_parsed(parse(raw), self.spec, extras, located=located)
 
     def prepare_many(self, messages: Sequence[bytes | Prepared]) -> list[Prepared]:
         """Parse messages and extract their features once, for both `check` and `learn`."""
-        return prepare_many(messages, self.spec, with_identity=self.needs_identity)
+        return prepare_many(messages, self.spec, self.extras)
 
     def check(self, message: bytes | Prepared, user: str = "", *, located: bool = False) -> Verdict:
         """Return the verdict about a message, including the user's own evidence.
@@ -250,8 +257,8 @@ class Filter:
         self, messages: Sequence[bytes | Prepared], user: str = "", *, located: bool = False
     ) -> Iterator[Verdict]:
         """Yield the verdict about each message. All are parsed first: pass a large number in parts."""
-        with_message = self._counts.rules is not NO_RULES
-        prepared = prepare_many(messages, self.spec, with_message=with_message, located=located)
+        extras = NO_EXTRAS if self._counts.rules is NO_RULES else _MESSAGE
+        prepared = prepare_many(messages, self.spec, extras, located=located)
         self._sync.refresh()
         for message in prepared:
             yield self._judge.judge(message, user)
@@ -262,7 +269,7 @@ class Filter:
         from priory.filter.explanation import Explanation, colour  # noqa: PLC0415 - as above
 
         message = parse(raw)
-        verdict = self.check(prepare_parsed(message, self.spec, with_message=True, located=True), user)
+        verdict = self.check(prepare_parsed(message, self.spec, _MESSAGE, located=True), user)
         return Explanation(verdict, colour(verdict), Excerpt.of(message))
 
     def lessons_behind(self, raw: bytes, user: str = "", most: int = 10) -> "LessonsBehind":
@@ -297,7 +304,7 @@ class Filter:
         from priory.filter.learn import read_lessons  # noqa: PLC0415 - a quick start where nothing is taught
 
         teaching = self._offline or self._trainer
-        new = read_lessons(lessons, self.spec, self.options.labels, self.journal.now, with_identity=self.needs_identity)
+        new = read_lessons(lessons, self.spec, self.options.labels, self.journal.now, self.extras)
         while ready := list(islice(new, group)):
             results = teaching.learn(ready, user)
             if self.options.spool is not None:
@@ -341,6 +348,22 @@ class Filter:
         1
         """
         yield from self._forgetter.forget_many(self.lessons.resolved(selection), group)
+
+    def delete_subjects(self) -> int:
+        """Delete the subjects of all lessons without a trace, and return their number; the lessons stay.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as home, Filter.open(home, Options(keeps_subjects=True)) as filter:
+        ...     _ = filter.learn(b"Subject: Lunch?", "ham")
+        ...     filter.delete_subjects(), [lesson.subject for lesson in filter.lessons.page().lessons]
+        (1, [''])
+        """
+        self.deliver()  # the outbox has subjects, too
+        with self.journal.writing():
+            n = self.journal.subjects.n()
+            self.journal.subjects.delete()
+        self.journal.wipe()
+        return n
 
     def relearn(self, digest: bytes, label: str, user: LessonUser = "") -> "LearnResult | None":
         """Give a person's lesson another label, durably and exactly, without its message; None: no such lesson.

@@ -17,7 +17,7 @@ from priory.filter.counts import JournalCounts
 from priory.filter.home import refuse_other_label_order
 from priory.filter.outcome import LearnResult, LessonOutcome
 from priory.filter.personal import shared_room
-from priory.filter.prepare import READ_TOGETHER, Prepared, in_groups, prepare_many
+from priory.filter.prepare import READ_TOGETHER, Extras, Prepared, in_groups, prepare_many
 from priory.filter.rescore import Rescorer
 from priory.filter.scoring import CERTAIN, CalibrationCache, held_out, log_odds_towards, plain_scores
 from priory.filter.silence import Silence
@@ -42,11 +42,12 @@ class NewLesson(NamedTuple):
     sender: str
     time: float
     identity: bytes  #: the identity that all copies of the message share
+    subject: str = ""  #: if the journal keeps subjects
 
     def row(self, predicted: HeldOut | None, user: LessonUser, node: str) -> Lesson:
         """Return the row of the journal, given the prediction, the user and the machine."""
-        digest, label, packed, _, source, sender, when, _ = self
-        return Lesson(digest, label, packed, predicted, user, source, sender, when, node=node)
+        digest, label, packed, _, source, sender, when, _, subject = self
+        return Lesson(digest, label, packed, predicted, user, source, sender, when, node=node, subject=subject)
 
 
 def read_lessons(
@@ -54,17 +55,17 @@ def read_lessons(
     spec: Spec,
     labels: tuple[str, ...],
     clock: Callable[[], float],
-    *,
-    with_identity: bool,
+    extras: Extras,
 ) -> Iterator[NewLesson]:
     """Parse the message of each (message, label, source), and extract its features."""
     for group in in_groups(lessons, _raw_bytes, READ_TOGETHER):
-        messages = prepare_many([message for message, _, _ in group], spec, with_identity=with_identity)
-        for (digest, sender, features, blob, identity, _), (_, label, source) in zip(messages, group, strict=True):
+        messages = prepare_many([message for message, _, _ in group], spec, extras)
+        for message, (_, label, source) in zip(messages, group, strict=True):
+            digest, sender, features, blob, identity, _, subject = message
             require_label(label, labels)
             stored = blob or pack_features(features, spec.bits)
             now = clock()
-            yield NewLesson(digest, label, stored, features, source, sender, now, identity or digest)
+            yield NewLesson(digest, label, stored, features, source, sender, now, identity or digest, subject)
 
 
 def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
@@ -82,6 +83,7 @@ def restored_lesson(stored: "Lesson | OutboxEntry", bits: int, label: str, time:
         sender=stored.sender,
         time=time,
         identity=identity,
+        subject=stored.subject,
     )
 
 
@@ -164,11 +166,12 @@ class Trainer:
             results.append(LearnResult(outcome, lesson.digest.hex(), was and was.label))
         self._learn_new(new, user)
         again = [
-            (lesson.digest, lesson.time)
+            lesson
             for lesson, result in zip(lessons, results, strict=True)
             if result.outcome is LessonOutcome.KNOWN and result.was == lesson.label
         ]
-        self._journal.touch(again, user)
+        self._journal.touch([(lesson.digest, lesson.time) for lesson in again], user)
+        self._journal.subjects.replace([(lesson.digest, lesson.subject) for lesson in again if lesson.subject], user)
         return results
 
     def _is_outranked(self, lesson: NewLesson, was: Rank | None, user: str, *, late: bool) -> bool:

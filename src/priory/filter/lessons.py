@@ -24,6 +24,7 @@ class ListedLesson(NamedTuple):
     automatic: bool  #: whether the filter learned it without a person
     source: str
     sender: str  #: the domain
+    subject: str  #: empty if the journal does not have it
     digest: str
     certainty: float | None  #: the label's probability before it was learned, by today's calibration; None: not scored
     place: str  #: its position in the list, after which the next page can begin
@@ -115,6 +116,7 @@ def listed_lesson(entry: LessonSummary, labels: Sequence[str], lines: Sequence[C
         automatic=entry.is_automatic,
         source=entry.source,
         sender=entry.sender,
+        subject=entry.subject,
         digest=entry.digest.hex(),
         certainty=_certainty(entry, labels, lines),
         place=entry.place,

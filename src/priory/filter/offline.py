@@ -111,5 +111,5 @@ class OfflineTeaching:
 
 
 def _entry(lesson: NewLesson, user: str) -> OutboxEntry:
-    digest, label, packed, _, source, sender, when, identity = lesson
-    return OutboxEntry(identity, digest, label, packed, user, source, sender, when)
+    digest, label, packed, _, source, sender, when, identity, subject = lesson
+    return OutboxEntry(identity, digest, label, packed, user, source, sender, when, subject)

@@ -118,6 +118,7 @@ class Options:
     spool: SpoolLimits | None = None  #: None switches the spool off
     #: Labels of unwanted mail; if empty, `priory.filter.spamassassin.unwanted_labels` chooses one.
     unwanted: tuple[str, ...] = ()
+    keeps_subjects: bool = False  #: whether lessons are stored with the subjects of their messages
     ham_lost: float | None = None  #: the promised share of ham that is lost at most; see `priory.filter.promise`
     store: StoreAddress | None = None  #: the address of a journal that several machines share; None for one in the home
 

@@ -4,11 +4,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from priory.features import Features, Spec, extract
+from priory.html.text import printable
 from priory.message import Message, identity, parse
 
 Thing = TypeVar("Thing")
 READ_TOGETHER: Final = 16
 MOST_BYTES_TOGETHER: Final = 512 * 1024
+MOST_SUBJECT: Final = 100  #: characters of a subject that the journal stores
+
+
+class Extras(NamedTuple):
+    """What is prepared of a message in addition to its features."""
+
+    identity: bool = False  #: the identity that all copies of the message share
+    message: bool = False  #: the parsed message
+    subject: bool = False  #: the subject as the journal stores it
+
+
+NO_EXTRAS: Final = Extras()
 
 
 class Prepared(NamedTuple):
@@ -20,6 +33,7 @@ class Prepared(NamedTuple):
     packed: bytes = b""  #: the features as the journal stores them, if they are packed already
     identity: bytes = b""  #: the identity that all copies of the message share, where it is needed
     message: Message | None = None  #: the parsed message, where rules are matched with it
+    subject: str = ""  #: as the journal stores it, if it stores subjects
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -31,10 +45,8 @@ def prepare(raw: bytes, spec: Spec) -> Prepared:
     return prepare_parsed(parse(raw), spec)
 
 
-def prepare_parsed(
-    message: Message, spec: Spec, *, with_identity: bool = False, with_message: bool = False, located: bool = False
-) -> Prepared:
-    """Extract the features of a parsed message; add the identity that its copies share, and the message, if wanted.
+def prepare_parsed(message: Message, spec: Spec, extras: Extras = NO_EXTRAS, *, located: bool = False) -> Prepared:
+    """Extract the features of a parsed message, and add the extras.
 
     If `located`, the features know their positions, so reasons need no second extraction.
     """
@@ -42,18 +54,24 @@ def prepare_parsed(
         message.digest,
         message.sender_domain,
         extract(message, spec, located=located),
-        identity=identity(message) if with_identity else b"",
-        message=message if with_message else None,
+        identity=identity(message) if extras.identity else b"",
+        message=message if extras.message else None,
+        subject=stored_subject(message) if extras.subject else "",
     )
 
 
+def stored_subject(message: Message) -> str:
+    r"""Return the subject of a message as the journal stores it: decoded, printable and not too long.
+
+    >>> stored_subject(parse(b"Subject: =?utf-8?q?Caf=C3=A9=07?=\n  on Friday\n\n"))
+    'Café· on Friday'
+    """
+    subject = message.header("subject")
+    return printable(subject if len(subject) <= MOST_SUBJECT else f"{subject[: MOST_SUBJECT - 1]}…")
+
+
 def prepare_many(
-    messages: Sequence[bytes | Prepared],
-    spec: Spec,
-    *,
-    with_identity: bool = False,
-    with_message: bool = False,
-    located: bool = False,
+    messages: Sequence[bytes | Prepared], spec: Spec, extras: Extras = NO_EXTRAS, *, located: bool = False
 ) -> list[Prepared]:
     """Parse messages and extract their features, except those that are prepared already.
 
@@ -64,9 +82,7 @@ def prepare_many(
     for i in range(0, len(messages), READ_TOGETHER):
         group = [raw if isinstance(raw, Prepared) else parse(raw) for raw in messages[i : i + READ_TOGETHER]]
         ready += [
-            message
-            if isinstance(message, Prepared)
-            else prepare_parsed(message, spec, with_identity=with_identity, with_message=with_message, located=located)
+            message if isinstance(message, Prepared) else prepare_parsed(message, spec, extras, located=located)
             for message in group
         ]
     return ready

@@ -92,7 +92,7 @@ def read_questions(
         received = receipt_time(parsed)
         if (oldest is not None and received < oldest) or filter_.taught_by_digest(parsed.digest):
             continue
-        message = prepare_parsed(parsed, filter_.spec, with_identity=filter_.needs_identity)
+        message = prepare_parsed(parsed, filter_.spec, filter_.extras)
         yield Question(message, filter_.check(message, user), raw, source, received)
 
 

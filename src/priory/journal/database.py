@@ -130,15 +130,16 @@ def loaded_user(text: str) -> LessonUser:
 
 
 def stored_lesson(lesson: Lesson) -> Row:
-    """Return the LESSON_COLUMNS of a lesson."""
+    """Return the LESSON_COLUMNS of a lesson; its subject has a table of its own."""
     digest, label, _, held_out, user, source, sender, time, shared, node, _ = lesson
     return digest, label, held_out, stored_user(user), source, sender, time, shared, node
 
 
 def loaded_lesson(columns: Sequence[Any], features: bytes) -> Lesson:
-    """Return a lesson from its LESSON_COLUMNS and its features."""
-    digest, label, held_out, user, source, sender, time, shared, node = columns
-    return Lesson(digest, label, features, held_out, loaded_user(user), source, sender, time, bool(shared), node)
+    """Return a lesson from its LESSON_COLUMNS and its subject, and its features."""
+    digest, label, held_out, user, source, sender, time, shared, node, subject = columns
+    who = loaded_user(user)
+    return Lesson(digest, label, features, held_out, who, source, sender, time, bool(shared), node, subject)
 
 
 def loaded_change(sign: int, columns: Sequence[Any], features: bytes) -> Change:

@@ -28,7 +28,7 @@ from priory.journal.lesson import (
     TallyKind,
     is_person,
 )
-from priory.journal.notes import MAKE_AUTOMATIC, Confirmations, Tombstones, UserCounts
+from priory.journal.notes import MAKE_AUTOMATIC, Confirmations, Subjects, Tombstones, UserCounts
 from priory.journal.queries import LessonQueries, Selection
 from priory.journal.rules import RuleTable
 from priory.journal.silence import SilenceNotes
@@ -65,6 +65,7 @@ class Journal:
         self.silence = SilenceNotes(database)
         self.rules = RuleTable(database)
         self._confirmations = Confirmations(database)
+        self.subjects = Subjects(database)
         self.users = UserCounts(database)
         self._tombstones = Tombstones(database) if shared else None
         self._tally: Counter[tuple[str, TallyKind]] = Counter()  # differences that are not written yet
@@ -250,6 +251,7 @@ class Journal:
         if any(lesson.is_automatic for _, lesson in lessons):
             self._db.make(MAKE_AUTOMATIC)
         self._db.insert_lessons(lessons)
+        self.subjects.add(lessons)
 
     def forget(self, digest: bytes, user: LessonUser = "") -> Change | None:
         """Move a lesson to the forgotten ones and return the effect on the counts; None if there is no such lesson."""

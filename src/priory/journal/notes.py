@@ -1,4 +1,4 @@
-"""Tables beside the lessons: confirmed labels, lesson counts per user, and tombstones; and automatic lessons.
+"""Tables beside the lessons: confirmed labels, subjects, lesson counts per user, and tombstones; and automatic lessons.
 
 In a file, each table is created when it is first needed; a server has them all from the start. Only a server has
 tombstones.
@@ -8,11 +8,11 @@ of the message (`priory.message.identity`) in place of its digest: a person's co
 was learned.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from priory.journal.database import STORED_AUTOMATIC, Database, stored_user
-from priory.journal.lesson import LessonUser
+from priory.journal.lesson import Lesson, LessonUser
 
 TOMBSTONE_RETENTION_S: Final = 30 * 24 * 3600.0  #: the longest that a machine may be cut off and deliver its lessons
 
@@ -27,6 +27,18 @@ _MAKE_CONFIRMED: Final = (
     CREATE TRIGGER IF NOT EXISTS confirmed_no_more AFTER DELETE ON lessons
     BEGIN DELETE FROM confirmed WHERE change = old.change; END
     """,
+)
+_MAKE_SUBJECTS: Final = (
+    "CREATE TABLE IF NOT EXISTS subjects (change INTEGER PRIMARY KEY, subject TEXT NOT NULL)",
+    """
+    CREATE TRIGGER IF NOT EXISTS subjects_no_more AFTER DELETE ON lessons
+    BEGIN DELETE FROM subjects WHERE change = old.change; END
+    """,
+)
+_SUBJECT: Final = "coalesce((SELECT subject FROM subjects WHERE subjects.change = lessons.change), '')"
+_SET_SUBJECT: Final = (
+    'INSERT INTO subjects (change, subject) SELECT change, ? FROM lessons WHERE substr(digest, 17) = ? AND "user" = ? '
+    "ON CONFLICT (change) DO UPDATE SET subject = excluded.subject"
 )
 _MAKE_TAUGHT: Final = ('CREATE TABLE IF NOT EXISTS taught ("user" TEXT PRIMARY KEY, n INTEGER NOT NULL)',)
 _SET_TAUGHT: Final = 'INSERT INTO taught ("user", n) VALUES (?, ?) ON CONFLICT ("user") DO UPDATE SET n = excluded.n'
@@ -67,6 +79,44 @@ class Confirmations:
             self._db.rows("INSERT INTO confirmed VALUES (?) ON CONFLICT DO NOTHING", change)
         else:
             self._db.rows("DELETE FROM confirmed WHERE change = ?", change)
+
+
+def subject_column(database: Database) -> str:
+    """Return the SQL that selects the subject of a lesson; empty text for a lesson without one."""
+    return _SUBJECT if database.has("subjects") else "''"
+
+
+class Subjects:
+    """The subjects of learned messages, for people who want to recognise their lessons.
+
+    A subject has the number of the change that learned the lesson. It is deleted with the lesson.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(self, lessons: Iterable[tuple[int, Lesson]]) -> None:
+        """Store the subjects of new lessons, given with the numbers of their changes."""
+        subjects = [(change, lesson.subject) for change, lesson in lessons if lesson.subject]
+        if subjects:
+            self._db.make(_MAKE_SUBJECTS)
+            self._db.run_many("INSERT INTO subjects (change, subject) VALUES (?, ?)", subjects)
+
+    def replace(self, subjects: Sequence[tuple[bytes, str]], user: LessonUser) -> None:
+        """Store the subjects of known lessons of a user, given by digest."""
+        if subjects:
+            self._db.make(_MAKE_SUBJECTS)
+            name = stored_user(user)
+            self._db.run_many(_SET_SUBJECT, [(subject, digest[16:], name) for digest, subject in subjects])
+
+    def n(self) -> int:
+        """Return how many subjects are stored."""
+        return int(self._db.rows("SELECT count(*) FROM subjects")[0][0]) if self._db.has("subjects") else 0
+
+    def delete(self) -> None:
+        """Delete all subjects."""
+        if self._db.has("subjects"):
+            self._db.rows("DELETE FROM subjects")
 
 
 class User(NamedTuple):

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from priory.journal.database import MAX_PARAMETERS, STORED_AUTOMATIC, Database, loaded_user
 from priory.journal.lesson import AUTOMATIC, Lesson, LessonUser
+from priory.journal.notes import subject_column
 
 Thing = TypeVar("Thing")
 _DIGEST_DIGITS: Final = 64
@@ -58,7 +59,7 @@ class Selection:
 
     >>> Selection(label="spam", sender="Mail.Example")
     Selection(label='spam', user=None, source=None, sender='mail.example', since=None, until=None, automatic=None, \
-digest=None, certainty_below=None, certainty_above=None, changes=None)
+digest=None, certainty_below=None, certainty_above=None, changes=None, subject=None)
     """
 
     label: str | None = None
@@ -72,6 +73,7 @@ digest=None, certainty_below=None, certainty_above=None, changes=None)
     certainty_below: float | None = None  #: the label's probability before learning, for lessons that have one
     certainty_above: float | None = None
     changes: tuple[int, ...] | None = None  #: the numbers of the changes that learned the lessons
+    subject: str | None = None  #: a part of the subject, whether the letters A to Z are capital or small
 
     def __post_init__(self) -> None:
         if self.digest is not None:
@@ -86,7 +88,8 @@ digest=None, certainty_below=None, certainty_above=None, changes=None)
     @property
     def is_everything(self) -> bool:
         """Whether there is no condition, so that all lessons are selected."""
-        return replace(self, source=self.source or None, digest=self.digest or None) == EVERYTHING
+        texts = {name: getattr(self, name) or None for name in ("source", "digest", "subject")}
+        return replace(self, **texts) == EVERYTHING
 
     @property
     def is_by_certainty(self) -> bool:
@@ -98,7 +101,7 @@ EVERYTHING: Final = Selection()
 #: The fields that select lessons, named as in the HTTP API.
 FIELDS: Final = (
     *("label", "automatic", "sender", "since", "until"),
-    *("user", "source", "digest", "certainty_above", "certainty_below"),
+    *("user", "source", "digest", "certainty_above", "certainty_below", "subject"),
 )
 
 
@@ -109,7 +112,7 @@ def read_selection(fields: Mapping[str, str | float | bool | datetime | None]) -
 
     >>> read_selection({"label": "spam", "since": "1970-01-02T00:00Z", "automatic": "false"})
     Selection(label='spam', user=None, source=None, sender=None, since=86400.0, until=None, automatic=False, \
-digest=None, certainty_below=None, certainty_above=None, changes=None)
+digest=None, certainty_below=None, certainty_above=None, changes=None, subject=None)
     """
     values: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     for name in ("since", "until"):
@@ -155,11 +158,11 @@ class Condition(NamedTuple):
     values: list[object]
 
 
-def sql_condition(selection: Selection, *, user: str, source: str, changes: str) -> Condition:
+def sql_condition(selection: Selection, *, user: str, source: str, changes: str, subject: str) -> Condition:
     """Return a selection as a condition, given the parts in which databases differ.
 
     `user` compares the column with a value, `source` its beginning. `changes` has four values, as `_bitmap` returns
-    them: it is true where the byte of the column `change` is 1.
+    them: it is true where the byte of the column `change` is 1. `subject` finds a text in the subject.
     """
     if selection.is_by_certainty:
         raise ValueError("a journal knows no certainties: select by certainty through the filter")
@@ -176,6 +179,7 @@ def sql_condition(selection: Selection, *, user: str, source: str, changes: str)
         (selection.automatic, f"\"user\" {sign} '{STORED_AUTOMATIC}'", ()),
         (digest or None, "digest BETWEEN ? AND ?", digests),
         (selection.changes, changes, _bitmap(selection.changes or ())),
+        (selection.subject or None, subject, (selection.subject,)),
     )
     parts = [(sql, values) for field, sql, values in candidates if field is not None]
     return Condition(" AND ".join(sql for sql, _ in parts) or "TRUE", [v for _, values in parts for v in values])
@@ -218,6 +222,7 @@ class LessonSummary(NamedTuple):
     source: str
     sender: str
     time: float
+    subject: str = ""
 
     @property
     def is_automatic(self) -> bool:
@@ -250,7 +255,8 @@ class LessonQueries:
     def _summaries(self, where: str, order: str, most: int, values: list[object]) -> list[LessonSummary]:
         # To sort the numbers alone takes a third of the time of sorting whole rows.
         numbers = f"SELECT change FROM lessons WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608
-        sql = f"SELECT {_SUMMARY} FROM lessons WHERE change IN ({numbers}) ORDER BY {order}"  # noqa: S608
+        columns = f"{_SUMMARY}, {subject_column(self._db)}"
+        sql = f"SELECT {columns} FROM lessons WHERE change IN ({numbers}) ORDER BY {order}"  # noqa: S608
         rows = self._db.rows(sql, *values, min(most, _LARGEST))
         return [LessonSummary._make((*row[:4], loaded_user(row[4]), *row[5:])) for row in rows]
 

@@ -142,6 +142,25 @@ def test_a_file_has_all_lessons_that_are_selected(api: Client, daemon: Daemon):
     assert api.get("/v1/messages/export?since=0001-01-01").status == 422
 
 
+def test_subjects_are_listed_selected_and_exported_where_the_journal_stores_them(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir()
+    with serving(home, f"{HTTP}[journal]\nsubjects = true\n") as daemon:
+        api = Client(daemon.port, issue(home, "learn"))
+        api.post("/v1/learn?label=ham", b"Subject: Lunch on Friday?\n\nShall we?")
+        api.post("/v1/learn?label=spam", b"Subject: =cmd <b>\n\nBuy now!")
+        assert [lesson["subject"] for lesson in api.get("/v1/messages").json["lessons"]] == [
+            "=cmd <b>",
+            "Lunch on Friday?",
+        ]
+        assert api.get("/v1/messages?subject=LUNCH").json["total"] == 1
+        rows = list(csv.DictReader(io.StringIO(api.get("/v1/messages/export?format=csv").body.decode())))
+        assert [row["subject"] for row in rows] == ["'=cmd <b>", "Lunch on Friday?"]
+        assert api.post("/v1/messages/forget?subject=cmd&expect=1").json["forgotten"] == 1
+        assert "Lunch" not in daemon.log
+        assert "cmd" not in daemon.log
+
+
 def test_only_what_is_expected_is_forgotten_and_exactly(api: Client, daemon: Daemon, original: Path, tmp_path: Path):
     meant = "user=ann&source=/old/"
     total = api.get(f"/v1/messages?{meant}").json["total"]

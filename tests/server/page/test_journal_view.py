@@ -12,14 +12,17 @@ from playwright.sync_api import expect
 from checked_mail import learn_from_silence
 from priory.demo import draw
 from priory.filter.filter import Filter
+from priory.filter.options import Options
 from priory.journal import Selection
+from priory.message import parse
 from real_browser import Visit
 from real_daemon import HTTP, Daemon, serving
 
 OTHER = {"ham": "spam", "spam": "ham"}
 N = 600
 SLIPS = (200, 266, 332, 398, 464, 530, 596)  #: labels that were turned
-HOSTILE = b"From: x@<img-src=x-onerror=alert(1)>.example\n\n<script>alert(1)</script>"
+SUBJECT = "<img src=x onerror=alert(1)> \u202etfeL"
+HOSTILE = f"From: x@<img-src=x-onerror=alert(1)>.example\nSubject: {SUBJECT}\n\n<script>alert(1)</script>".encode()
 
 
 @pytest.fixture(scope="module")
@@ -269,18 +272,42 @@ def test_what_is_selected_is_exported(shared: Daemon, visit: Visit, tmp_path: Pa
 
 def test_what_mail_says_of_itself_is_text(daemon: Daemon, visit: Visit):
     source, user = "<script>alert(1)</script>", '"><svg onload=alert(1)>'
-    with Filter.open(daemon.home) as filter_:
+    with Filter.open(daemon.home, Options(keeps_subjects=True)) as filter_:
         filter_.learn(HOSTILE, "ham", source, user)
     here = visit(daemon, "/journal?user=%22%3E%3Csvg%20onload%3Dalert(1)%3E")
     row = here.page.locator("table.lessons tbody tr")
     expect(row).to_have_count(1)
     expect(row).to_contain_text(source)
+    expect(row).to_contain_text(SUBJECT.replace("\u202e", "·"))
     expect(row).to_contain_text(user)
     expect(here.page.locator("#summary")).to_contain_text(f"by {user}")
     assert here.page.locator("main script, main img, main svg[onload]").count() == 0
     row.get_by_role("button", name="Forget").click()
     expect(row).to_contain_text("Forgotten.")
     assert n_of(daemon, Selection(user=user)) == 0
+
+
+def test_lessons_are_recognised_by_their_subjects(daemon: Daemon, visit: Visit):
+    mail = list(draw(N, seed=11))
+    with Filter.open(daemon.home, Options(keeps_subjects=True)) as filter_:
+        for i, drawn in enumerate(mail):
+            label = OTHER[drawn.label] if i in SLIPS else drawn.label
+            assert filter_.learn(drawn.raw, label, user="ann" if i // 20 % 2 else "").outcome == "known"
+    subject = parse(mail[SLIPS[3]].raw).header("subject")
+    here = visit(daemon, "/journal/suspects")
+    expect(here.page.locator("main p", has_text="The journal does not store the text")).to_contain_text(
+        "subject, sender and source tell you"
+    )
+    expect(here.page.locator(".suspects dd bdi", has_text=subject).first).to_be_visible()
+    here.require_accessible()
+    here.go("/journal")
+    here.page.locator("summary", has_text="More filters").click()
+    here.page.get_by_label("Subject contains").fill(subject.upper())
+    expect(here.page.locator("#summary")).to_contain_text(f"subject with “{subject.upper()}”")
+    expect(here.page.locator("table.lessons td.message bdi").first).to_have_text(subject)
+    here.require_accessible()
+    here.go("/costs?spam.ham=1&unsure=0.01")
+    expect(here.page.locator(".changed tbody bdi").first).to_be_visible()
 
 
 def test_nothing_moves_while_it_loads(shared: Daemon, visit: Visit):

@@ -22,6 +22,7 @@ from priory.journal.database import (
     stored_lesson,
 )
 from priory.journal.lesson import Change, JournalError, Lesson, Position
+from priory.journal.notes import subject_column
 from priory.journal.postgres.connection import USUAL_WAIT_S, CachedConnection, PostgresConnection, translated_error
 from priory.journal.queries import Condition, Selection, sql_condition
 
@@ -207,11 +208,14 @@ class PostgresDatabase:
 
     def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
         """Return the lessons that a condition selects."""
-        return _load_lessons(self.rows(_select(where), *values))
+        return _load_lessons(self.rows(self._select(where), *values))
 
     def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
         """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
-        return _load_lessons(self._each_row(_select(where), *values))
+        return _load_lessons(self._each_row(self._select(where), *values))
+
+    def _select(self, where: str) -> str:
+        return f"SELECT features, {LESSON_COLUMNS}, {subject_column(self)} FROM lessons WHERE {where}"  # noqa: S608
 
     def changes(
         self, sign: int, table: Literal["lessons", "forgotten"], where: str, *values: object
@@ -234,6 +238,7 @@ class PostgresDatabase:
             user='"user" = ?',
             source="starts_with(source, ?)",
             changes="change BETWEEN ? AND ? AND get_byte(?, (change - ?)::integer - 1) = 1",
+            subject=f'strpos(lower({subject_column(self)}), lower(? COLLATE "C")) > 0',
         )
 
     def predictions(self, label: str, size: int) -> tuple[str | None, str | None]:
@@ -284,10 +289,6 @@ class PostgresDatabase:
             tallies = loaded_tallies(self.rows("SELECT label, n FROM tally WHERE n > 0"))
         if counted != tallies.every:
             raise JournalError(f"{self.name} is damaged: its tally and its lessons differ. Restore it from a backup.")
-
-
-def _select(where: str) -> str:
-    return f"SELECT features, {LESSON_COLUMNS} FROM lessons WHERE {where}"  # noqa: S608
 
 
 def _load_lessons(rows: Iterable[Row]) -> Iterator[Lesson]:

@@ -98,7 +98,13 @@ CREATE TABLE rule_revision (revision text NOT NULL);
 _NAMES: Final = """
 UPDATE journal SET features_version = 3 WHERE features_version = 2;  -- new lessons give their features names
 """
-STEPS: Final = (_FIRST, _SILENCE, _NAMES, _RULES)
+_SUBJECTS: Final = """
+CREATE TABLE subjects (
+  change bigint PRIMARY KEY REFERENCES lessons ON DELETE CASCADE,
+  subject text COLLATE "C" NOT NULL    -- of the message, if the configuration says so
+);
+"""
+STEPS: Final = (_FIRST, _SILENCE, _NAMES, _RULES, _SUBJECTS)
 FORMAT: Final = len(STEPS)
 
 

@@ -17,7 +17,7 @@ from priory.journal.lesson import JournalError
 from priory.journal.sqlite.database import translate_errors
 
 NAME: Final = "outbox.sqlite"
-FORMAT: Final = 1
+FORMAT: Final = 2
 _WAIT_S: Final = 10.0
 _SCHEMA: Final = """
 CREATE TABLE kept (
@@ -33,7 +33,8 @@ CREATE TABLE kept (
   time REAL NOT NULL
 )
 """
-_COLUMNS: Final = "letter, digest, label, features, user, source, sender, time"
+_STEPS: Final = (_SCHEMA, "ALTER TABLE kept ADD COLUMN subject TEXT NOT NULL DEFAULT ''")
+_COLUMNS: Final = "letter, digest, label, features, user, source, sender, time, subject"
 
 
 class OutboxEntry(NamedTuple):
@@ -47,6 +48,7 @@ class OutboxEntry(NamedTuple):
     source: str
     sender: str
     time: float
+    subject: str = ""  #: if the journal keeps subjects
 
 
 class Outbox:
@@ -60,7 +62,7 @@ class Outbox:
         """Append entries; they are durable when this returns."""
         with self._transaction() as db:
             db.executemany(
-                f"INSERT INTO kept (journal, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+                f"INSERT INTO kept (journal, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
                 [(self._journal, *entry._replace(user=stored_user(entry.user))) for entry in entries],
             )
 
@@ -102,8 +104,10 @@ class Outbox:
                 db.execute("PRAGMA synchronous = FULL")
                 db.execute("PRAGMA secure_delete = ON")
                 db.execute("BEGIN IMMEDIATE")
-                if _format(self._path, db) < FORMAT:  # checked first, so that a mere reader does not wait for the disk
-                    db.execute(_SCHEMA)
+                format_ = _format(self._path, db)
+                if format_ < FORMAT:  # checked first, so that a mere reader does not wait for the disk
+                    for step in _STEPS[format_:]:
+                        db.execute(step)
                     db.execute(f"PRAGMA user_version = {FORMAT}")
                 yield db
                 db.execute("COMMIT")

@@ -26,6 +26,7 @@ from priory.journal.database import (
     stored_lesson,
 )
 from priory.journal.lesson import Change, JournalBusyError, JournalError, Lesson, Position
+from priory.journal.notes import subject_column
 from priory.journal.queries import Condition, Selection, sql_condition
 from priory.journal.sqlite.bundles import Bundles
 
@@ -167,11 +168,14 @@ class SqliteDatabase:
 
     def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
         """Return the lessons that a condition selects."""
-        return self._with_features(self.rows(_select(where), *values))
+        return self._with_features(self.rows(self._select(where), *values))
 
     def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
         """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
-        return self._with_features(self._db.execute(_select(where), values))
+        return self._with_features(self._db.execute(self._select(where), values))
+
+    def _select(self, where: str) -> str:
+        return f"SELECT change, start, size, {LESSON_COLUMNS}, {subject_column(self)} FROM lessons WHERE {where}"  # noqa: S608
 
     def _with_features(self, rows: Iterable[Row]) -> Iterator[Lesson]:
         for (_, _, _, *columns), features in self._bundles.read(rows):
@@ -198,6 +202,7 @@ class SqliteDatabase:
             user='+"user" = ?',  # the + keeps SQLite from the index of digests, with which it takes five times as long
             source="instr(source, ?) = 1",
             changes="change BETWEEN ? AND ? AND substr(?, change - ?, 1) = x'01'",
+            subject=f"instr(lower({subject_column(self)}), lower(?)) > 0" if selection.subject else "",
         )
 
     def predictions(self, label: str, size: int) -> tuple[str | None, str | None]:
@@ -244,10 +249,6 @@ class SqliteDatabase:
         ((result,),) = self.rows("PRAGMA integrity_check(1)")
         if result != "ok":
             raise JournalError(f"{self.path} is damaged ({' '.join(result.split())}). Restore it from a backup.")
-
-
-def _select(where: str) -> str:
-    return f"SELECT change, start, size, {LESSON_COLUMNS} FROM lessons WHERE {where}"  # noqa: S608
 
 
 @contextmanager

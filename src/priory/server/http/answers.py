@@ -228,6 +228,9 @@ class LessonAnswer(TypedDict):
     automatic: Annotated[bool, Field(description="Whether the filter learned it by itself.", examples=[False])]
     source: Annotated[str, Field(description="Where the message was.", examples=["/home/ann/Maildir/.Junk/cur/1.eml"])]
     sender: Annotated[str, Field(description="The sender's domain.", examples=["lottery.example"])]
+    subject: Annotated[
+        str, Field(description="The subject, if the journal has it; otherwise empty.", examples=["You won"])
+    ]
     digest: Annotated[str, Field(examples=[DIGEST])]
     certainty: Annotated[
         float | None,

@@ -61,6 +61,7 @@ def selection_parameters(labels: tuple[str, ...]) -> Any:
             _Probability, Query(description="The label had a probability below this before it was learned.")
         ] = None,
         certainty_above: _Probability = None,
+        subject: Annotated[_Text, Query(description="A part of the subject, in capital or small letters.")] = None,
     ) -> Selection:
         return read_selection(
             {
@@ -74,6 +75,7 @@ def selection_parameters(labels: tuple[str, ...]) -> Any:
                 "automatic": automatic,
                 "certainty_below": certainty_below,
                 "certainty_above": certainty_above,
+                "subject": subject,
             }
         )
 

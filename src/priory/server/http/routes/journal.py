@@ -27,7 +27,7 @@ from priory.server.tokens import Token
 
 MOST_LESSONS: Final = 1_000  #: in one answer
 _EXPORT_CHUNK: Final = 10_000  # lessons that are read at a time; each time the whole selection is searched
-_COLUMNS: Final = ("time", "label", "user", "automatic", "source", "sender", "digest", "certainty")
+_COLUMNS: Final = ("time", "label", "user", "automatic", "source", "sender", "digest", "certainty", "subject")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")  # how a cell begins that a spreadsheet evaluates
 _SELECTION_ERRORS: Final = document_problems(422, 503)
 
@@ -268,9 +268,9 @@ def _export(
 def _csv(lessons: Sequence[ListedLesson], *, with_head: bool) -> bytes:
     r"""Return lessons as CSV; text that a spreadsheet would evaluate is quoted, because a sender can write anything.
 
-    >>> lesson = ListedLesson(0.0, "spam", "", False, "", "=1+1", "2f9c", None, "0.0:1")
+    >>> lesson = ListedLesson(0.0, "spam", "", False, "", "mail.example", "=1+1", "2f9c", None, "0.0:1")
     >>> _csv([lesson], with_head=False)
-    b"1970-01-01T00:00:00.000+00:00,spam,,False,,'=1+1,2f9c,\r\n"
+    b"1970-01-01T00:00:00.000+00:00,spam,,False,,mail.example,2f9c,,'=1+1\r\n"
     """
     text = io.StringIO()
     writer = csv.writer(text)

@@ -101,6 +101,7 @@ class ChangedLessonAnswer(TypedDict):
     automatic: bool
     source: str
     sender: str
+    subject: str
     digest: str
     certainty: float | None
     probabilities: dict[str, float]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from priory.decision import LARGEST, UNSURE, Costs, thresholds
+from priory.filter.lessons import ListedLesson
 from priory.filter.verdict import digits
 from priory.html.builder import Html, element, scroll_box, together
 from priory.html.numbers import time_element
@@ -354,9 +355,14 @@ def _row(changed: ChangedLesson) -> Html:
         element("td", changed.was),
         element("td", changed.becomes, class_=kind),
         element("td", *_probability(changed), class_="number"),
-        element("td", lesson.sender or "unknown sender", element("span", lesson.source, class_="quiet source")),
+        element("td", *_message(lesson), element("span", lesson.source, class_="quiet source")),
         element("td", time_element(lesson.time)),
     )
+
+
+def _message(lesson: ListedLesson) -> tuple[str, ...]:
+    sender = lesson.sender or "unknown sender"
+    return (element("bdi", lesson.subject), " · ", sender) if lesson.subject else (sender,)
 
 
 def _probability(changed: ChangedLesson) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ class LessonQuery:
             "digest": "digest {}…",
             "certainty_above": "certainty above {}",
             "certainty_below": "certainty below {}",
+            "subject": "subject with “{}”",
         }
         return ", ".join(phrases[name].format(value) for name, value in self.fields.items())
 
@@ -119,6 +120,7 @@ def _form(query: LessonQuery, labels: Sequence[str]) -> Html:
         _field(query, "digest", "Digest begins with", placeholder="2f9c", pattern="[0-9a-fA-F]{1,64}"),
         _field(query, "certainty_above", "Certainty above", placeholder="0.00", **bounds),
         _field(query, "certainty_below", "Certainty below", placeholder="1.00", **bounds),
+        _field(query, "subject", "Subject contains", placeholder="lunch"),
     )
     return element(
         "form",
@@ -279,7 +281,7 @@ def _row(lesson: ListedLesson, colours: Mapping[str, str], *, may: bool) -> Html
         ("Label", badge(lesson.label, colours), ""),
         ("Certainty", probability_bar(lesson.certainty), "number"),
         ("By", teacher(lesson), ""),
-        ("Message", together(sender_link(lesson), element("span", lesson.source)), "two message"),
+        ("Message", _message(lesson), "two message"),
         ("", element("div", *actions, class_="acts many" if len(colours) > _MOST_INLINE_LABELS else "acts"), ""),
     )
     return element(
@@ -288,6 +290,12 @@ def _row(lesson: ListedLesson, colours: Mapping[str, str], *, may: bool) -> Html
         role="row",
         **identity(lesson),
     )
+
+
+def _message(lesson: ListedLesson) -> Html:
+    """Return what identifies a message to a person: its subject, if the journal has it, its sender and its source."""
+    subject = [element("bdi", lesson.subject)] if lesson.subject else []
+    return together(*subject, sender_link(lesson), element("span", lesson.source))
 
 
 def badge(label: str, colours: Mapping[str, str]) -> Html:

@@ -50,13 +50,18 @@ def _suspects(visit: Visit, lessons: "SuspectLessons", colours: Mapping[str, str
             "p",
             "Before these messages were learned, the filter was sure that they have another label. People make "
             f"mistakes: about {max(lessons.expected_wrong, 1):.0f} of the {lessons.scored:,} labels that could be "
-            "judged are expected to be wrong. The journal does not store the text of messages; sender and source tell "
-            "you which ones these are.",
+            "judged are expected to be wrong. The journal does not store the text of messages; "
+            f"{_identifiers(lessons)} tell you which ones these are.",
         ),
         read_only_notice(visit),
         element("ol", *(_card(suspect, colours, may=may) for suspect in lessons.suspects), class_="suspects"),
         _rest(lessons),
     )
+
+
+def _identifiers(lessons: "SuspectLessons") -> str:
+    has_subjects = any(suspect.lesson.subject for suspect in lessons.suspects)
+    return "subject, sender and source" if has_subjects else "sender and source"
 
 
 def _rest(lessons: "SuspectLessons") -> Html:
@@ -72,6 +77,7 @@ def _card(suspect: "SuspectLesson", colours: Mapping[str, str], *, may: bool) ->
     facts = (
         ("Learned", time_element(lesson.time)),
         ("By", teacher(lesson)),
+        *([("Subject", element("bdi", lesson.subject))] if lesson.subject else []),
         ("Sender", sender_link(lesson)),
         ("Source", together(lesson.source or "–")),
         ("Certainty", probability_bar(lesson.certainty)),
