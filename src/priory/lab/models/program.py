@@ -61,8 +61,8 @@ class ProgramLearner:
             raise LabError(f"{self._name} check printed {printed[:60]!r}; it must print {expected}")
         with np.errstate(divide="ignore"):
             logs = np.log(np.array([1 - probability, probability]))
-        expected = self._costs.expected([1 - probability, probability])
-        return Prediction(logs, decision, may_teach_much(decision, expected))
+        costs = self._costs.expected([1 - probability, probability])
+        return Prediction(logs, decision, may_teach_much(decision, costs))
 
     def learn(self, example: Example, label: str) -> None:
         """Have the program learn one message."""
