@@ -73,6 +73,16 @@ def test_another_cost_gives_another_verdict(filter_: Filter) -> None:
         assert cheapest(changed.expected(list(verdict.probabilities.values()))) == cost.label != verdict.label
 
 
+def test_costs_whose_ratio_is_beyond_all_numbers_are_no_claim(tmp_path: Path) -> None:
+    costs = Costs(matrix=((0, 1e100), (1e-300, 0)), unsure=1e100)
+    with Filter.open(tmp_path, Options(costs, Spec(bits=18))) as filter_:
+        for drawn in MAIL[:30]:
+            filter_.learn(drawn.raw, drawn.label)
+        counterfactual = Counterfactual(filter_, MAIL[40].raw)
+        assert counterfactual.verdict.label == "spam"
+        assert counterfactual.cost() is None
+
+
 def test_a_lesson_that_turns_the_verdict_is_named_and_does(tmp_path: Path) -> None:
     with Filter.open(tmp_path, OPTIONS) as few:
         for drawn in MAIL[:24]:

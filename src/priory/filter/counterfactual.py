@@ -228,12 +228,13 @@ class Counterfactual:
         others = [cost for label, cost in expected.items() if label != verdict.label]
         if not expected[verdict.label] or not others:
             return None
-        times = _rounded_up(min(others) / expected[verdict.label])
+        times = min(others) / expected[verdict.label]
+        if not times < MOST_TIMES:  # it may be infinite
+            return None
+        times = _rounded_up(times)
         dearer = _dearer(costs, verdict.label, times)
         label = cheapest(dearer.expected(probabilities))
-        if times > MOST_TIMES or label == verdict.label:
-            return None
-        return CostTurn(_mistake(verdict), times, label)
+        return None if label == verdict.label else CostTurn(_mistake(verdict), times, label)
 
 
 def _overlap(one: Thing, other: Thing) -> bool:
