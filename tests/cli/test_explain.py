@@ -2,6 +2,9 @@
 
 import json
 import re
+import shlex
+import shutil
+from datetime import datetime
 from decimal import Decimal
 from html import unescape
 from pathlib import Path
@@ -113,3 +116,78 @@ def test_one_message_of_an_mbox_is_explained_by_the_proposed_name(inbox: Path, h
     ]
     assert [each["probability"] for each in explained] == [each["probability"] for each in checked]
     assert priory("explain", f"{mbox}:3", home=home).stderr.decode() == f"priory: {mbox} has no message {mbox}:3\n"
+
+
+@pytest.mark.parametrize("columns", ["60", "100"])
+def test_the_lessons_behind_a_verdict_follow_its_reasons(inbox: Path, home: Path, columns: str):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    shown = priory("explain", "--lessons", message, home=home, columns=columns).stdout.decode()
+    titles = (
+        "for spam",
+        "lessons that moved it most",
+        "lessons most like it",
+        "what would have changed it",
+        "by section",
+    )
+    places = [shown.index(f"\n{title}") for title in titles]
+    assert places == sorted(places)
+    assert re.search(r"^  [+-]\d\.\d  mail from \S+ · taught as (ham|spam) from \S+, \d", shown, re.MULTILINE)
+    assert re.search(r"^  \d+ % alike  ", shown, re.MULTILINE)
+    assert "It would have been " in shown or "Nothing was found" in shown
+    rows = re.split(r"\n *\n", shown[places[0] :])[0].splitlines()[2:]
+    assert all(re.search(r" [+-]\d\.\d{3}", row) for row in rows if row.strip() != "against")
+    if columns == "100":
+        assert re.search(r"\d spam, since \d+ \w+", shown)
+    assert "since" not in priory("explain", message, home=home).stdout.decode()
+
+
+def test_the_command_beside_a_lesson_takes_it_back_and_the_verdict_changes_as_it_says(
+    inbox: Path, home: Path, tmp_path: Path
+):
+    own = shutil.copytree(home, tmp_path / "home")
+    message = next((inbox / "unseen" / "spam").iterdir())
+    said = json.loads(priory("explain", "--lessons", "--json", message, home=own).stdout)
+    shown = priory("explain", "--lessons", message, home=own).stdout.decode()
+    program, *command = shlex.split(re.search(r"^ +(priory forget .*)$", shown, re.MULTILINE)[1])
+    assert program == "priory"
+    assert priory(*command, home=own).returncode == 0
+    after = json.loads(priory("explain", "--json", message, home=own).stdout)
+    first = said["lessons"]["influential"][0]
+    assert command[-1] == first["digest"]
+    assert said["log_odds"] - after["log_odds"] == first["adds"]
+    assert after["label"] == first["without"]
+
+
+def test_the_json_has_lessons_counterfactuals_and_times_only_if_asked(inbox: Path, home: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    plain = json.loads(priory("explain", "--json", message, home=home).stdout)
+    said = json.loads(priory("explain", "--lessons", "--json", message, home=home).stdout)
+    assert said.keys() - plain.keys() == {"lessons", "counterfactuals"}
+    assert said["lessons"].keys() == {"influential", "similar"}
+    assert said["counterfactuals"].keys() == {"sentences", "things", "lesson", "cost"}
+    items = [item for reason in said["reasons"] + said["against"] for item in reason["items"]]
+    assert all(("since" in item) == bool(item["counts"]) for item in items)
+    assert all(datetime.fromisoformat(item["since"]).tzinfo for item in items if item["counts"])
+    without_times = [{name: value for name, value in item.items() if name != "since"} for item in items]
+    assert without_times == [item for reason in plain["reasons"] + plain["against"] for item in reason["items"]]
+
+
+def test_the_page_has_the_lessons_if_asked(inbox: Path, home: Path, tmp_path: Path):
+    message = next((inbox / "unseen" / "spam").iterdir())
+    page = tmp_path / "why.html"
+    priory("explain", "--html", page, message, home=home)
+    assert "What would have changed it" not in page.read_text()
+    priory("explain", "--lessons", "--html", page, message, home=home)
+    assert all(text in page.read_text() for text in ("What would have changed it", "priory forget ", ", since "))
+    assert "<button" not in page.read_text()
+
+
+def test_a_filter_without_lessons_of_both_labels_has_none_behind(tmp_path: Path):
+    home = tmp_path / "home"
+    raw = b"From: ann@mail.example\nSubject: Lunch\n\nLunch in the garden?"
+    assert priory("learn", "ham", "-", home=home, stdin=raw).returncode == 0
+    shown = priory("explain", "--lessons", home=home, stdin=raw)
+    assert shown.returncode == 0
+    assert "no spam has been learned yet" in shown.stdout.decode()
+    said = json.loads(priory("explain", "--lessons", "--json", home=home, stdin=raw).stdout)
+    assert said["lessons"] == {"influential": [], "similar": []}

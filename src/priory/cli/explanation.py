@@ -3,7 +3,7 @@
 Commands import this module only when they print for a person, because rich takes long to load.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.columns import Columns
@@ -15,9 +15,11 @@ from rich.text import Text
 from priory.filter.explanation import round_to_sum
 from priory.filter.spamassassin import is_unwanted
 from priory.filter.verdict import RULE, digits, in_words, remedy
+from priory.filter.wording import deciding, forget_command, most_like, since, turn_sentences
 from priory.html.text import printable
 
 if TYPE_CHECKING:
+    from priory.filter.background import Background
     from priory.filter.explanation import ColouredSection, Explanation
     from priory.filter.reasons import Item, VerdictReason
     from priory.filter.verdict import Verdict
@@ -35,8 +37,13 @@ _BAR: Final = 10  # characters
 _Row = tuple[tuple[str, ...], float]  # cells, and their contribution to the log-odds
 
 
-def show_explanation(explanation: "Explanation", console: Console | None = None) -> None:
-    """Print the verdict in a sentence, its strongest reasons, the coloured text, and the sums of its log-odds."""
+def show_explanation(
+    explanation: "Explanation", console: Console | None = None, background: "Background | None" = None
+) -> None:
+    """Print the verdict in a sentence, its strongest reasons, the coloured text, and the sums of its log-odds.
+
+    What is behind the verdict, if it is given, follows the reasons.
+    """
     console = console or Console(highlight=False)
     verdict = explanation.verdict
     console.print(_headline(verdict))
@@ -47,6 +54,8 @@ def show_explanation(explanation: "Explanation", console: Console | None = None)
     console.print(Text(printable(verdict.sentence)))
     console.print()
     console.print(_reasons(explanation, console.width))
+    if background is not None:
+        _show_background(background, console)
     for section in explanation.sections:
         if section.name in ("headers", "text") and section.text.strip():
             console.print()
@@ -143,10 +152,36 @@ def _add_reason(table: Table, reason: "VerdictReason", labels: tuple[str, ...], 
 
 
 def _counts(item: "Item", labels: tuple[str, ...]) -> str:
-    """Return how many lessons of each label had an item; empty if none had."""
+    """Return how many lessons of each label had an item, and since when if that is known; empty if none had."""
     if not item.counts:
         return ""
-    return ", ".join(f"{n:,} {label}" for n, label in zip(item.counts, labels, strict=True))
+    counts = [f"{n:,} {label}" for n, label in zip(item.counts, labels, strict=True)]
+    return ", ".join(filter(None, (*counts, since(item))))
+
+
+def _show_background(background: "Background", console: Console) -> None:
+    """Print the lessons behind a verdict, those most like the message, and what would have changed it."""
+    lessons, label = background.lessons, background.explanation.verdict.label
+    moved: list[tuple[str, ...]] = [
+        (f"{lesson.adds}  {lesson.words}", lesson.without, forget_command(lesson.lesson))
+        for lesson in deciding(lessons.influential, label)
+    ]
+    alike: list[tuple[str, ...]] = [(f"{like.alike}  {like.words}",) for like in most_like(lessons.similar)]
+    turns: list[tuple[str, ...]] = [(sentence,) for sentence in turn_sentences(background.turns)]
+    titles = "lessons that moved it most", "lessons most like it", "what would have changed it"
+    for title, entries in zip(titles, (moved, alike, turns), strict=True):
+        if entries:
+            _show_list(title, entries, console)
+
+
+def _show_list(title: str, entries: Sequence[tuple[str, ...]], console: Console) -> None:
+    """Print a list, each entry with its notes below; the terminal wraps lines, so that a command can be copied."""
+    console.print()
+    console.print(Text(title, "bold"))
+    for first, *notes in entries:
+        console.print(Text(f"  {first}"), soft_wrap=True)
+        for note in filter(None, notes):
+            console.print(Text(f"      {note}", "dim"), soft_wrap=True)
 
 
 def _coloured(section: "ColouredSection") -> Text:

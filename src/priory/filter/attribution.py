@@ -11,7 +11,7 @@ from priory.features import KINDS, Features
 from priory.features.places import GROUPS, Places
 from priory.filter.facts import plain_fact
 from priory.filter.header_groups import HEADER_GROUPS
-from priory.filter.reasons import HEADER_NAME, Item, VerdictReason
+from priory.filter.reasons import HEADER_NAME, CountedFeature, Item, VerdictReason
 from priory.filter.verdict import RULE, UNFAMILIAR, Place, is_readable
 from priory.html.text import printable
 
@@ -70,7 +70,7 @@ class Attribution:
         if not any(counts):
             return Item(text, share, (), "", "", number)
         kind = HEADER_NAME if is_first and kind_number == _HEADER else KINDS[kind_number]
-        return Item(text, share, counts, printable(known), kind, number)
+        return Item(text, share, counts, printable(known), kind, number, CountedFeature(kind_number, bucket))
 
     def without_place(self, most_items: int) -> list[VerdictReason]:
         """Return the reasons that are nowhere in the message."""

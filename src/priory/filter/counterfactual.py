@@ -159,7 +159,8 @@ class Counterfactual:
         self._filter = filter_
         self._raw = raw
         self._user = user
-        self.verdict = filter_.explain(raw, user).verdict
+        self.explanation = filter_.explain(raw, user)
+        self.verdict = self.explanation.verdict
         self._attribution = self.verdict.claims[self.verdict.about].attribution
 
     def find(self, lessons: "Sequence[LessonInfluence]" = ()) -> Counterfactuals:

@@ -5,13 +5,14 @@ own in a last section. The prior plus the sum over all text is again the log-odd
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, Self
 
 from priory.filter.excerpt import Excerpt
-from priory.filter.reasons import VerdictReason
+from priory.filter.reasons import CountedFeature, VerdictReason
 from priory.filter.verdict import Verdict
+from priory.message import Message
 
 NOWHERE: Final = "nowhere in the message"
 SHADES: Final = 6  #: on each side of neutral, on a page
@@ -82,16 +83,23 @@ class Explanation:
     verdict: Verdict
     sections: tuple[ColouredSection, ...]
     excerpt: Excerpt
+    #: for and against the label `about`, the weightiest first, with more items than a verdict lists
+    reasons: tuple[VerdictReason, ...]
+
+    @classmethod
+    def of(cls, verdict: Verdict, message: Message) -> Self:
+        """Return the explanation of the verdict on a message."""
+        reasons = verdict.claims[verdict.about].attribution.reasons(_MOST_ITEMS, every=True)
+        return cls(verdict, colour(verdict), Excerpt.of(message), tuple(reasons))
+
+    def with_since(self, since: Mapping[CountedFeature, float]) -> Self:
+        """Return the explanation with the times since when lessons had the items of its reasons."""
+        return replace(self, reasons=tuple([reason.with_since(since) for reason in self.reasons]))
 
     @property
     def sums(self) -> list[tuple[str, float]]:
         """The prior and the sum of each section: together the log-odds."""
         return [("prior", self.verdict.prior), *((section.name, section.total) for section in self.sections)]
-
-    @property
-    def reasons(self) -> list[VerdictReason]:
-        """All reasons for and against the label `about`, the weightiest first, with more items than a verdict lists."""
-        return self.verdict.claims[self.verdict.about].attribution.reasons(_MOST_ITEMS, every=True)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: the verdict with all evidence, and the message in coloured spans."""
@@ -108,11 +116,10 @@ class Explanation:
             {"feature": e.feature, "term": e.term, "places": [[p.section, p.start, p.end] for p in e.places]}
             for e in verdict.evidence
         ]
-        reasons = self.reasons
         return {
             **verdict.as_dict(),
-            "reasons": [reason.as_dict(labels) for reason in reasons if reason.share > 0],
-            "against": [reason.as_dict(labels) for reason in reasons if reason.share <= 0],
+            "reasons": [reason.as_dict(labels) for reason in self.reasons if reason.share > 0],
+            "against": [reason.as_dict(labels) for reason in self.reasons if reason.share <= 0],
             "kinds": {kind.name: {"features": kind.n_features, "sum": kind.total} for kind in verdict.kinds},
             "evidence": evidence,
             "sections": sections,

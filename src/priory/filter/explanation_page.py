@@ -18,6 +18,7 @@ from priory.filter.explanation import SHADES
 from priory.filter.explanation_sums import costs_part, section_sums, sums_part, tone
 from priory.filter.sentence import percent
 from priory.filter.verdict import RULE
+from priory.filter.wording import since
 from priory.html.builder import Html, element, exact
 from priory.html.numbers import time_element
 
@@ -90,8 +91,11 @@ def _foremost(reasons: "Sequence[VerdictReason]", most: int) -> "list[VerdictRea
     return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE]
 
 
-def page(explanation: "Explanation") -> str:
-    """Return the explanation as a complete page, without scripts or external resources."""
+def page(explanation: "Explanation", background: str = "") -> str:
+    """Return the explanation as a complete page, without scripts or external resources.
+
+    `background` follows the message.
+    """
     verdict = explanation.verdict
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = element(
@@ -105,7 +109,7 @@ def page(explanation: "Explanation") -> str:
             Html(_read_asset("priory.html", "palette.css") + _ALONE + _read_asset("priory.filter", "explanation.css")),
         ),
     )
-    body = element("body", element("main", *explained(explanation)))
+    body = element("body", element("main", *explained(explanation, background=background)))
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
@@ -330,7 +334,13 @@ def _counts(item: "Item", labels: tuple[str, ...]) -> list[str]:
     of_labels = ", ".join(f"{n:,} {label}" for n, label in _largest_first(item.counts, labels))
     is_part = item.kind != "fact" and item.known.lower() not in {"", item.text.lower()}
     part = f"“{item.known}” " if is_part else ""
-    return [part, "in ", of_labels, " "]
+    return [part, "in ", of_labels, _since(item), " "]
+
+
+def _since(item: "Item") -> Html:
+    """Return the place for the words since when lessons had an item; they may be known later than the verdict."""
+    words = since(item)
+    return element("span", f", {words}" if words else "", data_feature=item.feature.key if item.feature else None)
 
 
 def _largest_first(counts: Sequence[int], labels: Sequence[str]) -> list[tuple[int, str]]:

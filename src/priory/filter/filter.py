@@ -1,6 +1,6 @@
 """The filter: check, explain, learn, forget."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
@@ -23,6 +23,7 @@ from priory.journal.rules import NO_RULES
 from priory.message import identity, parse
 
 if TYPE_CHECKING:
+    from priory.filter.background import Background
     from priory.filter.counterfactual import Counterfactuals
     from priory.filter.explanation import Explanation
     from priory.filter.forget import Forgetter
@@ -265,24 +266,39 @@ class Filter:
 
     def explain(self, raw: bytes, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
-        from priory.filter.excerpt import Excerpt  # noqa: PLC0415 - a quick start without an explanation
-        from priory.filter.explanation import Explanation, colour  # noqa: PLC0415 - as above
+        from priory.filter.explanation import Explanation  # noqa: PLC0415 - a quick start without an explanation
 
         message = parse(raw)
         verdict = self.check(prepare_parsed(message, self.spec, _MESSAGE, located=True), user)
-        return Explanation(verdict, colour(verdict), Excerpt.of(message))
+        return Explanation.of(verdict, message)
 
-    def lessons_behind(self, raw: bytes, user: str = "", most: int = 10) -> "LessonsBehind":
-        """Return the lessons without which the verdict on a message would change most, and those most like it."""
+    def lessons_behind(
+        self, raw: bytes, user: str = "", most: int = 10, progress: Callable[[int], object] = lambda _n: None
+    ) -> "LessonsBehind":
+        """Return the lessons without which the verdict on a message would change most, and those most like it.
+
+        The first call reads all lessons; `progress` is called with each number of them.
+        """
         message = self.prepare(raw)
         self._sync.refresh()
-        return self.influence.behind(message, user, most)
+        return self.influence.behind(message, user, most, progress)
 
     def counterfactuals(self, raw: bytes, user: str = "") -> "Counterfactuals":
         """Return what would have changed the verdict on a message: things in it, one lesson, another cost."""
         from priory.filter.counterfactual import Counterfactual  # noqa: PLC0415 - a quick start without it
 
         return Counterfactual(self, raw, user).find(self.lessons_behind(raw, user).influential)
+
+    def background(
+        self, raw: bytes, user: str = "", progress: Callable[[int], object] = lambda _n: None
+    ) -> "Background":
+        """Return an explanation with what takes longer: the lessons behind the verdict, and what would have changed it.
+
+        The first call reads all lessons; `progress` is called with each number of them.
+        """
+        from priory.filter.background import background  # noqa: PLC0415 - a quick start without it
+
+        return background(self, raw, user, progress)
 
     def learn(self, message: bytes | Prepared, label: str, source: str = "", user: str = "") -> "LearnResult":
         """Teach the filter the label of a message; durable when this returns.

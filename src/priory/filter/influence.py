@@ -7,16 +7,19 @@ docs/decisions/explanations.md has the measurements.
 """
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from priory.bayes import Calibration, PresenceBayes
 from priory.bayes.counts import NO_SCORE, Counts, contrasts, pack_predictions
-from priory.features import Features, unpack_features
+from priory.features import KINDS, Features, unpack_features
 from priory.filter.counts import JournalCounts
 from priory.filter.judge import Judge
 from priory.filter.lesson_index import LessonIndex, Weights
 from priory.filter.prepare import Prepared
+from priory.filter.reasons import CountedFeature
 from priory.filter.scoring import calibration
 from priory.filter.verdict import Verdict
 from priory.journal import Lesson
@@ -59,15 +62,23 @@ class Influence:
         self._model = model
         self._index: dict[int, LessonIndex] = {}  # by contrast
 
-    def behind(self, message: Prepared, user: str = "", most: int = 10) -> LessonsBehind:
-        """Return the lessons behind the verdict on a message, by the present counts."""
+    def behind(
+        self,
+        message: Prepared,
+        user: str = "",
+        most: int = 10,
+        progress: Callable[[int], object] = lambda _n: None,
+    ) -> LessonsBehind:
+        """Return the lessons behind the verdict on a message, by the present counts.
+
+        `progress` is called with each number of lessons that had to be read.
+        """
         now, features = self._judge.judge(message, user), message.features
         if now.is_untaught or not len(features):
             return LessonsBehind([], [])
-        about = self._counts.labels.index(now.about)
-        contrast = self._contrasts.index(about) if about in self._contrasts else 0
-        index = self._index.setdefault(contrast, LessonIndex(self._counts, contrast))
-        index.update()
+        contrast = self._contrast_of(now.about)
+        index = self._index_of(contrast)
+        index.update(progress)
         weights = self._weights(features, contrast)
         overlap = index.overlap(features, weights)
         promising = [index.numbers[i] for i in largest(overlap.weights, TRIED)]
@@ -89,6 +100,25 @@ class Influence:
             sorted(tried, key=lambda lesson: (-abs(lesson.adds), lesson.change))[:most],
             sorted(similar, key=lambda lesson: (-lesson.likeness, -lesson.change))[:most],
         )
+
+    def since(self, about: str, features: Iterable[CountedFeature]) -> dict[CountedFeature, float]:
+        """Return when the first of the lessons that have each feature was learned, as far as it is known.
+
+        Any label may be `about`; that of the last verdict has its lessons in memory.
+        """
+        index = self._index_of(self._contrast_of(about))
+        index.update()
+        ordered = sorted(set(features))
+        offsets = array("q", [bisect_left(ordered, (kind,)) for kind in range(len(KINDS) + 1)])
+        times = index.since(Features(array("I", [feature.number for feature in ordered]), offsets))
+        return {feature: time for feature, time in zip(ordered, times, strict=True) if time is not None}
+
+    def _contrast_of(self, label: str) -> int:
+        number = self._counts.labels.index(label)
+        return self._contrasts.index(number) if number in self._contrasts else 0
+
+    def _index_of(self, contrast: int) -> LessonIndex:
+        return self._index.setdefault(contrast, LessonIndex(self._counts, contrast))
 
     @property
     def _contrasts(self) -> tuple[int, ...]:

@@ -4,7 +4,9 @@ It is read from the journal when it is first needed, a second for each 60,000 le
 on. Where all features would take more than 64 MB, it holds one in two, four and so on.
 """
 
+import math
 from array import array
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from priory.bayes.counts import unpack_predictions
@@ -49,9 +51,13 @@ class LessonIndex:
         self.numbers = array("q")  #: of the changes that learned the lessons; some may be forgotten since
         self._labels = array("B")
         self._corrections = array("b")
+        self._times = array("d")  # infinite for lessons that are forgotten or do not count for everyone
 
-    def update(self) -> None:
-        """Take in the lessons learned since the last call; read all again if many were forgotten."""
+    def update(self, progress: Callable[[int], object] = lambda _n: None) -> None:
+        """Take in the lessons learned since the last call; read all again if many were forgotten.
+
+        `progress` is called with each number of lessons that were read.
+        """
         journal = self._counts.journal
         change = journal.position().change
         if change == self._change:
@@ -60,9 +66,18 @@ class LessonIndex:
         n_old = sum(1 for number in numbers if number <= self._last)
         if n_old < (1 - _MOST_GONE) * len(self.numbers):
             self._start_empty()
+        if n_old < len(self.numbers):
+            self._note_forgotten(numbers)
         for number, lesson in journal.queries.lessons_after(self._last):
             self._append(number, lesson)
+            progress(1)
         self._change = change
+
+    def _note_forgotten(self, numbers: Collection[int]) -> None:
+        existing = set(numbers)
+        for i, number in enumerate(self.numbers):
+            if number not in existing:
+                self._times[i] = math.inf
 
     @property
     def _last(self) -> int:
@@ -78,6 +93,7 @@ class LessonIndex:
         predicted = unpack_predictions(lesson.held_out or b"")
         self.numbers.append(number)
         self._labels.append(self._counts.labels.index(lesson.label))
+        self._times.append(lesson.time if lesson.shared else math.inf)
         self._corrections.append(predicted[self._contrast][1] if len(predicted) > self._contrast else 0)
 
     def overlap(self, features: "Features", weights: Weights) -> Overlap:
@@ -95,7 +111,12 @@ class LessonIndex:
             )
         )
 
-    def holders(self, number: int, kind: int, named: int) -> list[int] | None:
-        """Return the numbers of the lessons that have a feature, in order; None if the index does not hold it."""
-        places = self._features.holders(number, kind, named)
-        return None if places is None else [self.numbers[place] for place in places]
+    def since(self, features: "Features") -> list[float | None]:
+        """Return for each feature when the first of the lessons that have it was learned.
+
+        It is None if no lesson has it, or if not all features are held and this one is not.
+        """
+        is_with_nameless = self._counts.counts.names.nameless > 0
+        return self._features.earliest(
+            features.buckets, features.offsets, features.named, is_with_nameless, self._times
+        )

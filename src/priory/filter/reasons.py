@@ -4,8 +4,8 @@ An item is a word, a phrase, a header, a link, an attachment, a fact or a tag, w
 reason is the items of one group on one side: `prior + Σ share of all reasons = log_odds`.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Self
 
 #: What each group is called.
 NAMES: Final = {
@@ -31,6 +31,18 @@ VISIBLE: Final = frozenset(NAMES) - {"code", "other", "familiarity", "labels"}
 HEADER_NAME: Final = "header name"
 
 
+class CountedFeature(NamedTuple):
+    """What identifies a feature whose messages are counted."""
+
+    kind: int  #: its number in KINDS
+    number: int
+
+    @property
+    def key(self) -> str:
+        """The feature as the value of an attribute in HTML."""
+        return f"{self.kind}-{self.number}"
+
+
 class Item(NamedTuple):
     """Something that a person can see in a message, and its share of the log-odds.
 
@@ -44,11 +56,14 @@ class Item(NamedTuple):
     known: str = ""
     kind: str = ""  #: of `known`: a kind of features, or HEADER_NAME
     number: int = -1  #: of the item among the places of its message
+    feature: CountedFeature | None = None  #: that is counted, if any
+    since: float | None = None  #: when the first of the counted lessons was learned, if that was looked up and is known
 
     def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """Return plain values for JSON."""
         counts = dict(zip(labels, self.counts, strict=True)) if self.counts else {}
-        return {"text": self.text, "sum": self.share, "counts": counts, "counted": self.known}
+        since = {} if self.since is None else {"since": _iso_time(self.since)}
+        return {"text": self.text, "sum": self.share, "counts": counts, "counted": self.known, **since}
 
 
 class VerdictReason(NamedTuple):
@@ -72,3 +87,14 @@ class VerdictReason(NamedTuple):
     def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"what": NAMES[self.group], "sum": self.share, "items": [item.as_dict(labels) for item in self.items]}
+
+    def with_since(self, since: Mapping[CountedFeature, float]) -> Self:
+        """Return the reason with the time since when lessons had the items, as far as it is known."""
+        items = [item._replace(since=since.get(item.feature)) if item.feature else item for item in self.items]
+        return self._replace(items=tuple(items))
+
+
+def _iso_time(time: float) -> str:
+    from priory.filter.lessons import iso_time  # noqa: PLC0415 - only where lessons were looked up
+
+    return iso_time(time)

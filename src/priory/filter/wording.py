@@ -11,7 +11,9 @@ from typing import Any, Final, NamedTuple
 from priory.filter.counterfactual import CostTurn, Counterfactuals, Turn
 from priory.filter.influence import LessonInfluence, LessonsBehind, SimilarLesson
 from priory.filter.lessons import iso_time
+from priory.filter.reasons import Item
 from priory.filter.silence import SOURCE as SILENCE
+from priory.html.numbers import percent
 from priory.html.text import printable
 from priory.journal import AUTOMATIC, Lesson
 
@@ -39,6 +41,11 @@ class LikeLessons(NamedTuple):
     likeness: float  #: of the lesson most like the message, from 0 to 1
     lessons: tuple[Lesson, ...]
 
+    @property
+    def alike(self) -> str:
+        """The likeness in words, such as 83 % alike."""
+        return f"{percent(self.likeness, 0)} alike"
+
 
 def lesson_words(lesson: Lesson) -> str:
     """Return a lesson in words: its message, who taught it as what, and when.
@@ -56,6 +63,15 @@ def day(time: float) -> str:
     """Return the local day of a time in words, without this year."""
     date = datetime.fromtimestamp(time)
     return f"{date.day} {date:%B}" + ("" if date.year == datetime.now().year else f" {date.year}")
+
+
+def since(item: Item) -> str:
+    """Return since when lessons had an item; empty if that was not looked up or is unknown.
+
+    >>> since(Item("backlinks", 1.2, (0, 14), "backlinks", since=1_700_000_000.0))
+    'since 14 November 2023'
+    """
+    return "" if item.since is None else f"since {day(item.since)}"
 
 
 def _taught(lesson: Lesson) -> str:

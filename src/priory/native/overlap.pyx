@@ -8,7 +8,7 @@ shared. Nothing here depends on mail.
 
 from cpython.array cimport array, clone, resize_smart
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.math cimport fabs
+from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -25,6 +25,11 @@ cdef inline uint32_t hash_in(uint32_t number, Py_ssize_t group, uint32_t named, 
     if named:
         return hash_of(<uint32_t> group << name_bits(bits) | number)
     return ~hash_of(<uint32_t> group << name_bits(bits) | number)
+
+
+cdef inline uint32_t nameless(uint32_t number, Py_ssize_t group, uint32_t named, int bits) noexcept nogil:
+    """Return the number that a feature has in messages without names."""
+    return number >> (name_bits(bits) - bits) if is_in(named, group) else number
 
 
 cdef class FeatureIndex:
@@ -94,17 +99,8 @@ cdef class FeatureIndex:
         cdef Py_ssize_t n = len(self.ends), m = buckets.shape[0]
         if labels.shape[0] != n or corrected.shape[0] != n or weights.shape[1] != m or corrections.shape[0] != m:
             raise IndexError(f"{n} messages have {labels.shape[0]} labels, {corrected.shape[0]} corrections; {m} features")
-        cdef Lookup lookup = Lookup(2 * m)
-        cdef Py_ssize_t group, i, message, start = 0, at
-        cdef int extra = name_bits(self.bits) - self.bits
-        cdef uint32_t number
-        fit_groups(offsets, offsets.shape[0] - 1, m)
-        for group in range(offsets.shape[0] - 1):
-            for i in range(offsets[group], offsets[group + 1]):
-                lookup.put(hash_in(buckets[i], group, named, self.bits), i)
-                if is_with_nameless and named:
-                    number = buckets[i] >> extra if is_in(named, group) else buckets[i]
-                    lookup.put(hash_in(number, group, 0, self.bits), i)
+        cdef Lookup lookup = self.lookup(buckets, offsets, named, is_with_nameless)
+        cdef Py_ssize_t i, message, start = 0, at
         for i in range(n):
             if labels[i] >= weights.shape[0]:
                 raise IndexError(f"label {labels[i]} of {weights.shape[0]}")
@@ -129,20 +125,56 @@ cdef class FeatureIndex:
                 likeness.data.as_doubles[message] = <double> found / max(m + sizes[message] - found, 1)
         return sums, likeness
 
-    def holders(self, uint32_t number, Py_ssize_t group, uint32_t named):
-        """Return the messages that have a feature, in their order; None if this feature is not held."""
-        cdef uint32_t hash_ = hash_in(number, group, named, self.bits)
-        cdef Py_ssize_t message, i, start = 0
-        cdef list found = []
-        if hash_ >> 4 & (self.one_in - 1):
-            return None
-        for message in range(len(self.ends)):
-            for i in range(start, self.ends.data.as_longlongs[message]):
-                if self.hashes.data.as_uints[i] == hash_:
-                    found.append(message)
-                    break
-            start = self.ends.data.as_longlongs[message]
-        return found
+    def earliest(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint32_t named, bint is_with_nameless,
+                 const double[::1] times):
+        """Return for each feature the earliest of the times of the messages that have it.
+
+        It is None for a feature that no message has at a finite time, and for one that is not held. The features are
+        given as those of one message.
+        """
+        cdef Py_ssize_t n = len(self.ends), m = buckets.shape[0]
+        if times.shape[0] != n:
+            raise IndexError(f"{n} messages have {times.shape[0]} times")
+        cdef Lookup lookup = self.lookup(buckets, offsets, named, is_with_nameless)
+        cdef array first = clone(SUMS, m, False)
+        cdef double* firsts = first.data.as_doubles
+        cdef Py_ssize_t group, i, message, start = 0, at
+        for group in range(offsets.shape[0] - 1):
+            for i in range(offsets[group], offsets[group + 1]):
+                firsts[i] = INFINITY if self.holds(buckets[i], group, named, is_with_nameless) else NAN
+        cdef const uint32_t* hashes = self.hashes.data.as_uints
+        cdef const int64_t* ends = <const int64_t*> self.ends.data.as_longlongs
+        with nogil:
+            for message in range(n):
+                for i in range(start, ends[message]):
+                    if lookup.may_have(hashes[i]):
+                        at = lookup.place(hashes[i])
+                        if at >= 0 and times[message] < firsts[at]:  # never if it is not a number
+                            firsts[at] = times[message]
+                start = ends[message]
+        return [time if time < INFINITY else None for time in first]
+
+    cdef Lookup lookup(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint32_t named,
+                       bint is_with_nameless):
+        """Return the hashes of the features of a message, with their places in it."""
+        cdef Lookup lookup = Lookup(2 * buckets.shape[0])
+        cdef Py_ssize_t group, i
+        fit_groups(offsets, offsets.shape[0] - 1, buckets.shape[0])
+        for group in range(offsets.shape[0] - 1):
+            for i in range(offsets[group], offsets[group + 1]):
+                lookup.put(hash_in(buckets[i], group, named, self.bits), i)
+                if is_with_nameless and named:
+                    lookup.put(hash_in(nameless(buckets[i], group, named, self.bits), group, 0, self.bits), i)
+        return lookup
+
+    cdef bint holds(self, uint32_t number, Py_ssize_t group, uint32_t named, bint is_with_nameless) noexcept:
+        """Tell whether every message that has a feature is held with it."""
+        cdef uint32_t others = self.one_in - 1
+        if hash_in(number, group, named, self.bits) >> 4 & others:
+            return False
+        if not (is_with_nameless and named):
+            return True
+        return (hash_in(nameless(number, group, named, self.bits), group, 0, self.bits) >> 4 & others) == 0
 
 
 cdef class Lookup:

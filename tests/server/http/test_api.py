@@ -87,6 +87,18 @@ def test_whose_mail_it_is_can_be_said(api: Client, daemon: Daemon):
         assert api.post("/v1/forget?user=ann", raw).status == 200
 
 
+def test_an_explanation_can_have_the_lessons_behind_it(api: Client, daemon: Daemon, mail: list[Drawn]):
+    plain_answer = api.post("/v1/explain?lessons=false", mail[0].raw).json
+    assert plain_answer == api.post("/v1/explain", mail[0].raw).json
+    assert "lessons" not in plain_answer
+    answer = api.post("/v1/explain?lessons=true", mail[0].raw).json
+    with Filter.open(daemon.home) as filter_:
+        assert answer == plain(filter_.background(mail[0].raw).as_dict())
+    assert answer["lessons"]["influential"]
+    assert "since" in answer["reasons"][0]["items"][0]
+    assert api.post("/v1/explain?lessons=perhaps", mail[0].raw).status == 422
+
+
 def test_an_explanation_is_the_whole_sum_twice(api: Client, daemon: Daemon, mail: list[Drawn]):
     explanation = api.post("/v1/explain", mail[0].raw).json
     with Filter.open(daemon.home) as filter_:

@@ -193,8 +193,9 @@ def test_the_commands_of_the_guide_do_what_it_says(daemon: Daemon, mail: list[Dr
         answers[re.findall(r":7358/(?:v1/)?([^?'\" ]+)", command)[0]].append(answer)
         if "evaluate" in answers:
             known["ID"] = answers["evaluate"][0]["id"]
-    (check, several), (explain,), (learn, many_learned), forgets = (answers[each] for each in ABOUT_MAIL)
-    assert check["digest"] == explain["digest"] == digest
+    (check, several), explained, (learn, many_learned), forgets = (answers[each] for each in ABOUT_MAIL)
+    assert [check["digest"], *(answer["digest"] for answer in explained)] == [digest] * 3
+    assert ["lessons" in answer for answer in explained] == [False, True]
     assert [each["outcome"] for each in (learn, *forgets)] == ["learned", "forgotten", "unknown"]
     assert [each["source"] for each in several["messages"]] == ["inbox.mbox:1", "inbox.mbox:2", "message.eml"]
     assert [each["outcome"] for each in many_learned["messages"]] == ["learned"] * 3

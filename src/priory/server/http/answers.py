@@ -81,6 +81,15 @@ class ItemAnswer(TypedDict):
         Field(description="Lessons of each label that had `counted`.", examples=[{"ham": 0, "spam": 14}]),
     ]
     counted: Annotated[str, Field(description="The word or part of the text that lessons had.", examples=["backlinks"])]
+    since: NotRequired[
+        Annotated[
+            str,
+            Field(
+                description="When the first of them was learned (ISO 8601); only with `lessons`, and if it is known.",
+                examples=["2026-03-03T09:30:00.250+00:00"],
+            ),
+        ]
+    ]
 
 
 @closed
@@ -214,6 +223,116 @@ class ExplanationAnswer(VerdictAnswer):
     kinds: Annotated[dict[str, KindAnswer], Field(examples=[{"word": {"features": 34, "sum": 1.209}}])]
     evidence: Annotated[list[EvidenceAnswer], Field(description="Every feature, the weightiest first.")]
     sections: list[SectionAnswer]
+
+
+@closed
+class MentionedLessonAnswer(TypedDict):
+    """A lesson behind a verdict."""
+
+    time: Annotated[
+        str, Field(description="When it was learned (ISO 8601).", examples=["2026-11-01T09:30:00.250+00:00"])
+    ]
+    label: Annotated[str, Field(examples=["spam"])]
+    user: Annotated[str, Field(description="The user who taught it; empty if none was named.", examples=["ann"])]
+    automatic: Annotated[bool, Field(description="Whether the filter learned it by itself.", examples=[False])]
+    source: Annotated[str, Field(description="Where the message was.", examples=["/home/ann/Maildir/.Junk/cur/1.eml"])]
+    sender: Annotated[str, Field(description="The sender's domain.", examples=["bestlinks.example"])]
+    subject: Annotated[str, Field(description="Of the message; empty if the journal does not have it.", examples=[""])]
+    digest: Annotated[str, Field(examples=[DIGEST])]
+
+
+@closed
+class InfluentialLessonAnswer(MentionedLessonAnswer):
+    """A lesson, and what it adds to a verdict."""
+
+    adds: Annotated[float, Field(description="The log-odds with it minus those without it.", examples=[1.94])]
+    without: Annotated[str, Field(description="The verdict without it.", examples=["unsure"])]
+    words: Annotated[str, Field(examples=["mail from bestlinks.example · taught as spam by ann, 3 November"])]
+
+
+@closed
+class SimilarLessonsAnswer(TypedDict):
+    """Lessons most like the message, about mail from the same sender, taught alike on the same day."""
+
+    words: Annotated[
+        str, Field(examples=["three messages from bestlinks.example that ann taught as spam on 3 November"])
+    ]
+    likeness: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="Of the lesson most like it: the share of the features of both that they have in common.",
+            examples=[0.83],
+        ),
+    ]
+    lessons: list[MentionedLessonAnswer]
+
+
+@closed
+class LessonsBehindAnswer(TypedDict):
+    """The lessons that moved a verdict most, and those most like the message."""
+
+    influential: Annotated[
+        list[InfluentialLessonAnswer], Field(description="Those that add most, for or against, the weightiest first.")
+    ]
+    similar: list[SimilarLessonsAnswer]
+
+
+@closed
+class ThingAnswer(TypedDict):
+    """Something that can be taken out of the message."""
+
+    what: Annotated[str, Field(examples=["“one hundred backlinks”"])]
+    text: Annotated[str, Field(description="As the message shows it; empty for a whole part of it.")]
+    sum: Annotated[float, Field(description="What it adds to the log-odds.", examples=[1.204])]
+
+
+@closed
+class ThingsTurnAnswer(TypedDict):
+    """The fewest things found without which the verdict is another."""
+
+    label: Annotated[str, Field(description="The verdict without them.", examples=["unsure"])]
+    log_odds: Annotated[float, Field(description="Of the label `about`, without them.", examples=[2.117])]
+    things: list[ThingAnswer]
+
+
+@closed
+class LessonTurnAnswer(TypedDict):
+    """A lesson without which the verdict is another."""
+
+    label: Annotated[str, Field(description="The verdict without it.", examples=["unsure"])]
+    digest: Annotated[str, Field(examples=[DIGEST])]
+
+
+@closed
+class CostTurnAnswer(TypedDict):
+    """Another cost with which the verdict is another."""
+
+    label: Annotated[str, Field(description="The verdict with this cost.", examples=["unsure"])]
+    mistake: Annotated[str, Field(examples=["ham called spam"])]
+    times: Annotated[float, Field(description="How many times as much it would cost.", examples=[35.0])]
+
+
+@closed
+class CounterfactualsAnswer(TypedDict):
+    """What would have changed the verdict; null where nothing was found. Each was tried."""
+
+    sentences: Annotated[
+        list[str],
+        Field(examples=[["It would have been unsure without “one hundred backlinks” and the link to rb.gy."]]),
+    ]
+    things: ThingsTurnAnswer | None
+    lesson: LessonTurnAnswer | None
+    cost: CostTurnAnswer | None
+
+
+@closed
+class BackgroundAnswer(ExplanationAnswer):
+    """The same with the lessons behind the verdict, and what would have changed it."""
+
+    lessons: LessonsBehindAnswer
+    counterfactuals: CounterfactualsAnswer
 
 
 @closed

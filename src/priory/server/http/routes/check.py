@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Annotated, Final, NamedTuple
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -15,6 +15,7 @@ from priory.filter.prepare import prepare_parsed
 from priory.filter.verdict import Verdict
 from priory.message import Message, parse
 from priory.server.http.answers import (
+    BackgroundAnswer,
     ExplanationAnswer,
     UploadVerdictAnswer,
     UploadVerdictsAnswer,
@@ -34,6 +35,10 @@ from priory.server.metrics.names import CHECK_TIMES, HTTP
 from priory.server.tokens import Token, TokenUse
 
 _MOST_SUBJECT_LENGTH: Final = 200
+_Lessons = Annotated[
+    bool,
+    Query(description="Also return the lessons behind the verdict. The first such request reads all lessons."),
+]
 
 
 @closed
@@ -212,11 +217,17 @@ def check_routes(daemon: Daemon, filters: Filters) -> APIRouter:
 
     @router.post(
         "/explain",
-        responses=document_answer(ExplanationAnswer) | document_problems(*MESSAGE_ERRORS),
+        responses=document_answer(ExplanationAnswer, BackgroundAnswer) | document_problems(*MESSAGE_ERRORS),
         openapi_extra=document_message(),
     )
-    async def explain(raw: Annotated[bytes, message], user: ForUser = "") -> Response:
-        """Return the verdict with all evidence, and the message in spans coloured by what they add to the log-odds."""
+    async def explain(raw: Annotated[bytes, message], user: ForUser = "", lessons: _Lessons = False) -> Response:
+        """Return the verdict with all evidence, and the message in spans coloured by what they add to the log-odds.
+
+        With `lessons`, add the lessons behind the verdict and what would have changed it, as `priory explain
+        --lessons`.
+        """
+        if lessons:
+            return json_response(await filters.search(partial(_explain_by_lessons, raw, user)))
         return json_response(await filters.check(partial(_explain, raw, user)))
 
     return router
@@ -279,6 +290,10 @@ def _upload_answer(source: str, message: Message, verdict: Verdict) -> UploadVer
 
 def _explain(raw: bytes, user: str, filter_: Filter) -> bytes:
     return json_bytes(answer_of(ExplanationAnswer, filter_.explain(raw, user).as_dict()))
+
+
+def _explain_by_lessons(raw: bytes, user: str, filter_: Filter) -> bytes:
+    return json_bytes(answer_of(BackgroundAnswer, filter_.background(raw, user).as_dict()))
 
 
 def _model(filter_: Filter) -> ModelAnswer:

@@ -15,7 +15,6 @@ from pydantic import Field, ValidationError
 
 from priory.corpus import CorpusError
 from priory.corpus.mail_file import refuse_foreign
-from priory.filter.counterfactual import Counterfactual
 from priory.filter.filter import Filter
 from priory.html.builder import Html
 from priory.journal import JournalError
@@ -37,7 +36,7 @@ from priory.server.metrics.names import PROTOCOLS
 from priory.server.page.layout import Visit, badge_colours, label_colours
 from priory.server.page.views.activity import SPANS, Activity
 from priory.server.page.views.ask import ask_view, closed_ask_view
-from priory.server.page.views.background import background_cards
+from priory.server.page.views.background import background_part
 from priory.server.page.views.check import CheckedMessage, check_view, checked_message
 from priory.server.page.views.health import (
     Storage,
@@ -104,7 +103,7 @@ def _add_check(router: APIRouter, daemon: Daemon, filters: Filters) -> None:
 
     @router.post("/check/background")
     async def background(visit: _Reader, raw: Annotated[bytes, body], user: ForUser = "") -> Response:
-        """Return the lessons behind the verdict on a message, and what would have changed it."""
+        """Return the lessons behind a verdict, what would have changed it, and since when lessons had its reasons."""
         return HTMLResponse(await filters.search(partial(_background, raw, user, visit)))
 
     @router.post("/check/message", dependencies=[visits("check")])
@@ -130,9 +129,7 @@ def _explain(raw: bytes, user: str, before: Mapping[str, float], visit: Visit, f
 
 
 def _background(raw: bytes, user: str, visit: Visit, filter_: Filter) -> Html:
-    lessons = filter_.lessons_behind(raw, user)
-    turns = Counterfactual(filter_, raw, user)
-    return background_cards(lessons, turns.find(lessons.influential), turns.verdict, visit)
+    return background_part(filter_.background(raw, user), visit)
 
 
 def _nth_message(upload: Upload, index: int) -> bytes | None:

@@ -65,12 +65,21 @@ async function showBackground(shown) {
   fetching = new AbortController();
   try {
     const answer = await send("POST", `/check/background?${asUser()}`, shown, MAIL, fetching.signal);
-    place.replaceChildren(...parsed(await answer.text()).body.childNodes);
+    const background = parsed(await answer.text());
+    showSince(background.querySelectorAll("[data-since]"));
+    place.replaceChildren(...background.body.childNodes);
   } catch (error) {
     if (error.name === "AbortError") return;
     place.replaceChildren(made("p", error.detail ?? "The lessons cannot be shown.", "notice"));
   }
   place.removeAttribute("aria-busy");
+}
+
+/** Say beside the reasons since when lessons had what they name. */
+function showSince(words) {
+  for (const { dataset, textContent } of words) {
+    for (const item of result.querySelectorAll(`[data-feature="${dataset.since}"]`)) item.textContent = textContent;
+  }
 }
 
 /** Show another message; if it cannot be shown, show the reason instead. */

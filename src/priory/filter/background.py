@@ -1,0 +1,44 @@
+"""What is behind a verdict: its lessons, since when they had what the reasons name, what would have changed it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from priory.filter.counterfactual import Counterfactual, Counterfactuals
+from priory.filter.explanation import Explanation
+from priory.filter.influence import LessonsBehind
+from priory.filter.wording import lessons_as_dict, turns_as_dict
+
+if TYPE_CHECKING:
+    from priory.filter.filter import Filter
+
+
+class Background(NamedTuple):
+    """An explanation with what is behind the verdict."""
+
+    explanation: Explanation  #: its reasons tell since when lessons had their items
+    lessons: LessonsBehind
+    turns: Counterfactuals
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: those of the explanation, its lessons, and what would have changed it."""
+        return {
+            **self.explanation.as_dict(),
+            "lessons": lessons_as_dict(self.lessons, self.explanation.verdict.label),
+            "counterfactuals": turns_as_dict(self.turns),
+        }
+
+
+def background(filter_: "Filter", raw: bytes, user: str, progress: Callable[[int], object]) -> Background:
+    """Return what is behind the verdict on a message."""
+    lessons = filter_.lessons_behind(raw, user, progress=progress)
+    search = Counterfactual(filter_, raw, user)
+    return Background(_with_since(filter_, search.explanation), lessons, search.find(lessons.influential))
+
+
+def _with_since(filter_: "Filter", explanation: Explanation) -> Explanation:
+    """Return an explanation with the times since when lessons had what its reasons name."""
+    if explanation.verdict.is_untaught:
+        return explanation
+    items = [item for reason in explanation.reasons for item in reason.items]
+    features = [item.feature for item in items if item.feature]
+    return explanation.with_since(filter_.influence.since(explanation.verdict.about, features))
