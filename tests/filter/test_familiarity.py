@@ -126,7 +126,7 @@ def test_mail_unlike_anything_taught_is_unsure_and_says_why(two_labels: Filter) 
     assert plain["probabilities"] == verdict.probabilities
 
     html = page(explanation)
-    assert f'<p class="reason">{UNFAMILIAR}</p>' in html
+    assert f'<span class="reason">{UNFAMILIAR}</span>' in html
     assert f"familiarity:{UNFAMILIAR}" in html
     terminal = io.StringIO()
     show_explanation(explanation, Console(file=terminal, width=120))

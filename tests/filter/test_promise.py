@@ -182,7 +182,7 @@ def test_why_mail_is_unsure_is_said_wherever_a_verdict_is_shown(tmp_path: Path):
         assert f" spam): {PROMISED}; it" in str(verdict)
         assert f" spam): {PROMISED}; it" in dict(verdict.headers())["X-Priory-Reason"]
         assert json.loads(verdict.to_json())["reason"] == PROMISED
-        assert f'<p class="reason">{PROMISED}</p>' in page(explanation)
+        assert f'<span class="reason">{PROMISED}</span>' in page(explanation)
         terminal = io.StringIO()
         show_explanation(explanation, Console(file=terminal, width=200))
         assert f"{PROMISED}; teach it with: priory learn" in terminal.getvalue()

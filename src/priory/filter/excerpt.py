@@ -21,6 +21,7 @@ class Excerpt(NamedTuple):
     def of(cls, message: Message) -> "Excerpt":
         r"""Return the excerpt of a message.
 
+        >>> from priory.message import parse
         >>> Excerpt.of(parse(b"From: ann@mail.example\nSubject: Lunch?\n\nOn Friday\nat noon?"))[:4]
         ('ann@mail.example', '', 'Lunch?', 'On Friday at noon?')
         """

@@ -25,7 +25,6 @@ from priory.html.numbers import time_element
 if TYPE_CHECKING:
     from priory.filter.explanation import ColouredSection, Explanation, Span
     from priory.filter.reasons import Item, VerdictReason
-    from priory.filter.sentence import VerdictSummary
     from priory.filter.verdict import Verdict
 
 MOST_SPANS: Final = 3000  #: spans of a section that are coloured; a browser has to lay out each
@@ -165,31 +164,32 @@ def _head(explanation: "Explanation", level: int, *answers: str) -> Html:
     if math.isfinite(excerpt.time):
         wrote += [Html(" · "), time_element(excerpt.time)]
     subject = element("bdi", excerpt.subject) if excerpt.subject else "(no subject)"
-    why = (
-        element("p", verdict.reason, class_="sentence reason")
-        if verdict.is_untaught
-        else element("p", *_emphasised(verdict.summary), class_="sentence")
-    )
     return element(
         "div",
         element("p", *wrote, class_="from"),
         element(f"h{level}", subject, class_="subject"),
         element("p", badge_text(verdict), class_=f"badge {tone(verdict, verdict.label)}"),
-        why,
+        element("p", *_emphasised(verdict), class_="sentence"),
         *answers,
         class_="card head",
     )
 
 
-def _emphasised(summary: "VerdictSummary") -> list[str]:
-    """Return the sentence with the words of the message that it names emphasised."""
-    parts: list[str] = []
-    rest = summary.sentence
-    for named in summary.named:
-        before, found, after = rest.partition(named)
-        if found:
-            parts += [before, element("b", found)]
-            rest = after
+def _emphasised(verdict: "Verdict") -> list[str]:
+    """Return the sentence with the words of the message that it names emphasised, and the reason of the verdict marked.
+
+    Words in quotation marks are preferred, because the sentence may use the same words itself.
+    """
+    head, colon, rest = verdict.summary.sentence.partition(": ")
+    parts: list[str] = [head + colon]
+    if verdict.reason:
+        parts.append(element("span", verdict.reason, class_="reason"))
+        rest = rest.removeprefix(verdict.reason)
+    for named in verdict.summary.named:
+        start = rest.find(f"“{named}”") + 1 or rest.find(named)
+        if start >= 0:
+            parts += [rest[:start], element("b", named)]
+            rest = rest[start + len(named) :]
     return [*parts, rest]
 
 

@@ -172,7 +172,7 @@ def scale(verdict: "Verdict", before: float | None) -> Html:
         parts.append(
             element("rect", x=_percent(x), y="22", width=_percent(width), height="12", class_=tone(verdict, label))
         )
-        parts.append(element("text", label, x=_percent(x + width / 2), y="14", class_="zone"))
+        parts.append(element("text", label, x=_percent(x + width / 2), y="9", class_="zone"))
     for tick in _TICKS:
         parts.append(element("line", x1=_percent(_place(tick)), x2=_percent(_place(tick)), y1="34", y2="39"))
         parts.append(element("text", f"{tick:g}", x=_percent(_place(tick)), y="52"))
