@@ -1,5 +1,6 @@
 """The view Check in a real Chromium: drop a message, see why, teach it, see the probability move, undo."""
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -9,10 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from answer_buttons import answer
 from file_drop import drop, drop_unheard
 from http_client import Client
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
+from priory.filter.sentence import percent
 from priory.filter.verdict import digits
 from priory.server.tokens import issue
 from real_browser import Visit
@@ -33,6 +36,13 @@ def probability(page: Page) -> str:
     return str(page.locator("#result article").get_attribute("data-probability"))
 
 
+def shown(page: Page) -> float:
+    """The probability of the verdict, or of the label that an unsure one is about."""
+    article = page.locator("#result article")
+    label, about, of_each = (str(article.get_attribute(f"data-{name}")) for name in ("label", "about", "probabilities"))
+    return float(json.loads(of_each)[about if label == "unsure" else label])
+
+
 def said(home: Path, raw: bytes) -> str:
     with Filter.open(home) as filter_:
         return digits(filter_.check(raw).probability)
@@ -43,7 +53,13 @@ def test_a_message_that_is_dropped_is_explained(taught: Daemon, visit: Visit):
     here.require_accessible()
     drop(here.page, MAIL[0].raw)
     assert probability(here.page) == said(taught.home, MAIL[0].raw)
-    expect(here.page.get_by_role("heading", level=2)).to_contain_text(f"spam with probability {probability(here.page)}")
+    with Filter.open(taught.home) as filter_:
+        verdict = filter_.check(MAIL[0].raw)
+    expect(here.page.locator(".badge")).to_have_text(f"{verdict.label.capitalize()} · {percent(shown(here.page))}")
+    expect(here.page.locator(".sentence")).to_have_text(verdict.sentence)
+    subject = re.search(r"^Subject: (.*)$", MAIL[0].raw.decode(), re.MULTILINE)
+    assert subject
+    expect(here.page.get_by_role("heading", level=2)).to_have_text(subject[1])
     expect(here.page.get_by_role("img", name=re.compile("Probability of spam"))).to_be_visible()
     *parts, total = [Decimal(each) for each in here.page.locator(".whole-sum b").all_text_contents()]
     assert sum(parts) == total
@@ -56,7 +72,7 @@ def test_a_lesson_moves_the_probability_and_undo_restores_it(taught: Daemon, vis
     here = visit(taught)
     drop(here.page, raw)
     before = probability(here.page)
-    here.page.get_by_role("button", name="This is spam").click()
+    answer(here.page, "spam").click()
     expect(here.page.locator(".moved .was")).to_have_text(before)
     after = probability(here.page)
     assert float(after) > float(before)
@@ -78,10 +94,11 @@ def test_undo_of_a_lesson_that_was_turned_round_turns_it_back(taught: Daemon, vi
     here = visit(taught)
     drop(here.page, raw)
     pressed = here.page.locator('.teach [aria-pressed="true"]')
-    for name, label in (("This is ham", "ham"), ("This is spam", "spam"), ("Undo", "ham")):
-        here.page.get_by_role("button", name=name).click()
+    undo = here.page.get_by_role("button", name="Undo")
+    for button, label in ((answer(here.page, "ham"), "ham"), (answer(here.page, "spam"), "spam"), (undo, "ham")):
+        button.click()
         expect(pressed).to_have_attribute("data-label", label)
-    here.page.get_by_role("button", name="This is ham").click()
+    answer(here.page, "ham").click()
     expect(here.page.locator("#spoken")).to_contain_text("nothing has changed")
     here.page.get_by_role("button", name="Forget this lesson").click()
     expect(pressed).to_have_count(0)
@@ -107,7 +124,22 @@ def test_all_is_done_by_keys_alone(taught: Daemon, visit: Visit):
     expect(here.page.get_by_role("button", name="Undo")).to_be_hidden()
     assert probability(here.page) == before
     keyboard.press("Tab")
-    expect(here.page.get_by_role("button", name="This is ham")).to_be_focused()
+    expect(here.page.locator(".teach button").first).to_be_focused()
+    something_else = here.page.get_by_text("Something else…")
+    for _ in range(3):
+        keyboard.press("Tab")
+        if something_else.evaluate("summary => summary === document.activeElement"):
+            break
+    keyboard.press("Enter")
+    keyboard.press("Tab")  # to the list of rules
+    keyboard.press("Tab")
+    expect(here.page.get_by_role("button", name="Always let it pass").first).to_be_focused()
+    keyboard.press("Enter")
+    expect(here.page.locator("#spoken")).to_contain_text("is always let pass")
+    assert float(probability(here.page)) < float(before)
+    keyboard.press("u")
+    expect(here.page.locator("#spoken")).to_contain_text("Undone")
+    assert probability(here.page) == before
 
 
 def test_keys_do_nothing_where_a_person_writes(taught: Daemon, visit: Visit):
@@ -122,7 +154,7 @@ def test_keys_do_nothing_where_a_person_writes(taught: Daemon, visit: Visit):
 def test_who_may_only_check_is_told_so(taught: Daemon, visit: Visit):
     here = visit(taught, scope="check")
     drop(here.page, MAIL[5].raw)
-    expect(here.page.get_by_role("button", name="This is spam")).to_be_disabled()
+    expect(answer(here.page, "spam")).to_be_disabled()
     expect(here.page.locator(".teach")).to_contain_text("This needs a token of scope learn; yours has scope check.")
     here.page.keyboard.press("s")
     expect(here.page.locator(".moved .was")).to_have_count(0)
@@ -178,10 +210,11 @@ def test_a_lesson_changes_the_line_of_its_message_and_the_headline(taught: Daemo
     expect(here.page.locator("#result article")).to_be_visible()
     before = rows.nth(1).inner_text()
     expect(here.page.get_by_text("The other lines are from before")).to_be_hidden()
-    for name in ("This is ham", "Undo"):
-        here.page.get_by_role("button", name=name).click()
+    undo = here.page.get_by_role("button", name="Undo")
+    for button in (answer(here.page, "ham"), undo):
+        button.click()
         expect(here.page.locator(".moved .was")).to_be_visible()
-        expect(here.page.get_by_role("button", name="Undo")).to_be_visible(visible=name != "Undo")
+        expect(undo).to_be_visible(visible=button is not undo)
         article = here.page.locator("#result article")
         label, shown = (article.get_attribute(f"data-{field}") for field in ("label", "probability"))
         expect(rows.nth(1).locator(".said")).to_have_text(str(label))
@@ -221,12 +254,12 @@ def test_text_without_headers_is_judged_and_said_to_have_none(taught: Daemon, vi
     here = visit(taught)
     here.page.get_by_label("Source of the message").fill(f"\n  \n{text}")  # as selections often begin
     here.page.keyboard.press("Control+Enter")
-    expect(here.page.locator("#result h2").first).to_contain_text("with probability")
+    expect(here.page.locator(".badge")).to_contain_text(f" · {percent(shown(here.page))}")
     said = here.page.locator("#result article > p").first
     if is_bare:
         expect(said).to_contain_text("This text has no headers; a verdict on the words alone is less sure.")
         expect(here.page.locator("#spoken")).to_contain_text("This text has no headers")
-        expect(here.page.get_by_role("button", name="This is spam")).to_be_enabled()
+        expect(answer(here.page, "spam")).to_be_enabled()
         here.require_accessible()
     else:
         expect(here.page.locator("#bare")).to_have_count(0)
@@ -272,7 +305,7 @@ def test_what_cannot_be_checked_is_said_and_cannot_be_taught(
     drop_unheard(here.page, raw, "file", times)
     expect(here.page.locator("#spoken")).to_contain_text(why)
     expect(here.page.locator("#result")).to_contain_text(why)
-    expect(here.page.get_by_role("button", name="This is spam")).to_have_count(0)  # nobody knows of which message
+    expect(answer(here.page, "spam")).to_have_count(0)  # nobody knows of which message
 
 
 def test_an_mbox_that_is_pasted_is_a_table_too(taught: Daemon, visit: Visit):
@@ -316,9 +349,13 @@ def test_the_marker_moves_unless_a_person_wants_no_motion(taught: Daemon, visit:
 def test_nothing_jumps_when_an_answer_comes(taught: Daemon, visit: Visit, width: int, raw: bytes):
     here = visit(taught, viewport={"width": width, "height": 900})
     drop(here.page, raw)
+    lessons = here.page.locator("#background .card")
+    expect(lessons).not_to_have_count(0)
     here.page.evaluate("document.querySelector('[data-key=s]').click()")  # by no person: what moves then counts
     expect(here.page.locator(".moved .was")).to_be_visible()
+    assert lessons.count() > 0  # they stay until there are others
     here.page.wait_for_function(AT_REST)
+    expect(here.page.locator("#background")).not_to_have_attribute("aria-busy", "true")
     assert here.shifted() < 0.1  # the bound below which a page is said to be stable
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from priory.demo import draw
+from priory.filter.explanation_page import badge_text
 from priory.filter.filter import Filter
 from priory.filter.verdict import digits
 from priory.server.page.layout import VIEWS
@@ -22,6 +23,10 @@ const dropped = new DataTransfer();
 dropped.items.add(new File([bytes], "message.eml"));
 document.querySelector(arguments[0])
   .dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+"""
+BESIDE = """
+const [message, reasons] = [".message", ".reasons"].map((card) => document.querySelector(card).getBoundingClientRect());
+return [message.right < reasons.left, message.top === reasons.top, message.bottom < reasons.top];
 """
 WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -72,6 +77,15 @@ def test_a_message_is_dropped(entered: Firefox, taught: Daemon):
     entered.run(DROP, "body", base64.b64encode(MAIL[1].raw).decode())
     assert entered.wait(f"{ARTICLE}?.dataset.probability") == said(taught.home, MAIL[1].raw)
     entered.wait('document.getElementById("spoken").textContent.includes("with probability")')
+    with Filter.open(taught.home) as filter_:
+        verdict = filter_.check(MAIL[1].raw)
+    assert entered.run('return document.querySelector(".badge").textContent') == badge_text(verdict)
+    assert entered.run('return document.querySelector(".sentence").textContent') == verdict.sentence
+    assert entered.wait('document.querySelectorAll("#background:not([aria-busy]) li").length') > 0
+    for width, (is_right, is_level, is_below) in ((1280, (True, True, False)), (500, (False, False, True))):
+        entered.resize(width, 900)
+        assert entered.run(BESIDE) == [is_right, is_level, is_below]
+        assert entered.run(WIDER) == 0
 
 
 def test_a_mailbox_and_files_are_taught_and_undone(entered: Firefox, taught: Daemon, tmp_path: Path):

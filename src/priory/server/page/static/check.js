@@ -44,8 +44,9 @@ async function show(isLatest, shown, before = [], back = null) {
   const answer = await send("POST", `/check/explained?${query}`, shown, MAIL);
   const page = parsed(await answer.text());
   if (!isLatest()) return null;
-  [mail, undo] = [shown, back];
   document.getElementById("learned").replaceWith(page.getElementById("learned"));
+  if (shown === mail) keepBackground(page);
+  [mail, undo] = [shown, back];
   result.replaceChildren(...page.body.childNodes);
   result.querySelector("[data-undo]").hidden = undo === null;
   if (undo === forget) result.querySelector("[data-forget]").hidden = true; // one button for one act
@@ -55,6 +56,12 @@ async function show(isLatest, shown, before = [], back = null) {
   if (opened !== null) list.update(opened, { ...said, probability: JSON.parse(said.probabilities)[said.about] });
   showBackground(shown);
   return said;
+}
+
+/** Keep the lessons behind the former verdict on a message until there are new ones, so that nothing jumps. */
+function keepBackground(page) {
+  const former = document.getElementById("background")?.childNodes ?? [];
+  page.getElementById("background")?.replaceChildren(...former);
 }
 
 /** Show the lessons behind the verdict, and what would have changed it; this takes longer than the verdict. */
@@ -120,7 +127,6 @@ function checkOne(blob) {
   busily(async (isLatest) => {
     const said = await showOther(isLatest, blob);
     if (!said) return;
-    form.classList.add("done"); // its text is small, so that the message is in sight
     result.scrollIntoView({ block: "start" });
     const bare = "bare" in said ? "This text has no headers. " : "";
     tell(`${bare}${said.label}: ${said.about} with probability ${said.probability}`);
@@ -348,7 +354,7 @@ document.addEventListener("lessons", () => {
 });
 
 function press(button) {
-  if (!button || button.disabled || button.hidden || result.ariaBusy === "true") return;
+  if (!button || button.disabled || button.hidden || button.closest('[aria-busy="true"]')) return;
   if ("undo" in button.dataset) takeBack(undo);
   else if ("forget" in button.dataset) takeBack(forget);
   else if (button.dataset.rule) makeRule(button.dataset);

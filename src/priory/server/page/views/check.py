@@ -175,7 +175,7 @@ def _change(verdict: Verdict, before: float | None) -> Html:
     if before is None:
         return Html()
     return element(
-        "p",
+        "span",
         f"{verdict.about}: ",
         element("span", digits(before), class_="was"),
         " before, ",
@@ -198,10 +198,12 @@ def _answers(checked: CheckedMessage, visit: Visit) -> Html:
     buttons = [_teach_button(label, key_of[label], verdict, taught, may=may) for label in order]
     undo = _button("Undo ", keys(_UNDO), data_undo="", data_key=_UNDO, hidden=True, aria_keyshortcuts=_UNDO)
     forget = _button("Forget this lesson", data_forget="", disabled=not may) if taught else Html()
+    change = _change(verdict, checked.before.get(verdict.about))
+    why_not = element("span", visit.why_not("learn"), class_="quiet")
+    state = element("p", *_state(taught, user), change, why_not, class_="state")
     return element(
         "div",
-        element("p", *_state(taught, user), element("span", visit.why_not("learn"), class_="quiet"), class_="state"),
-        element("div", *buttons, undo, forget, _change(verdict, checked.before.get(verdict.about)), class_="row"),
+        element("div", *buttons, undo, forget, state, class_="row"),
         _other_answers(checked.message, user, may=may),
         class_="teach",
     )
