@@ -37,7 +37,7 @@ from priory.server.page.layout import Visit, badge_colours, label_colours
 from priory.server.page.views.activity import SPANS, Activity
 from priory.server.page.views.ask import ask_view, closed_ask_view
 from priory.server.page.views.background import background_part
-from priory.server.page.views.check import CheckedMessage, check_view, checked_message
+from priory.server.page.views.check import ExplainedMessage, check_view, checked_message
 from priory.server.page.views.health import (
     Storage,
     activity_part,
@@ -124,7 +124,7 @@ def _lessons_by_label(filter_: Filter) -> dict[str, int]:
 def _explain(raw: bytes, user: str, before: Mapping[str, float], visit: Visit, filter_: Filter) -> Html:
     explanation = filter_.explain(raw, user)
     taught = filter_.journal.label_of(bytes.fromhex(explanation.verdict.digest), user)
-    checked = CheckedMessage(explanation, parse(raw), user, taught, before, _lessons_by_label(filter_))
+    checked = ExplainedMessage(explanation, parse(raw), user, taught, before, _lessons_by_label(filter_))
     return checked_message(checked, visit)
 
 

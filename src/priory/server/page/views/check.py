@@ -63,7 +63,7 @@ def check_view(visit: Visit, lessons: Mapping[str, int], user: str, most_name_le
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedMessage:
+class ExplainedMessage:
     """What the view shows of one message."""
 
     explanation: "Explanation"
@@ -74,7 +74,7 @@ class CheckedMessage:
     lessons: Mapping[str, int]  #: of each label
 
 
-def checked_message(checked: CheckedMessage, visit: Visit) -> Html:
+def checked_message(checked: ExplainedMessage, visit: Visit) -> Html:
     """Return the result for one message: verdict, buttons, reasons, costs, sums; and the number of lessons by now."""
     verdict = checked.explanation.verdict
     before = checked.before.get(verdict.about)
@@ -185,7 +185,7 @@ def _change(verdict: Verdict, before: float | None) -> Html:
     )
 
 
-def _answers(checked: CheckedMessage, visit: Visit) -> Html:
+def _answers(checked: ExplainedMessage, visit: Visit) -> Html:
     """Return buttons that say what they will do: teach a label, take a lesson back, or make a rule.
 
     They are disabled, with the reason, if the visit may not teach.
