@@ -1,5 +1,6 @@
 """The markup of an explanation shows the exact text of any message, and sums that add up."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -105,3 +106,16 @@ def test_with_three_labels_the_scale_is_of_the_one_it_is_about(tmp_path: Path):
     explanation = explanation_of(tmp_path, b"Subject: lunch\n\n", three)
     assert f"Probability of {explanation.verdict.about}" in scale(explanation.verdict, None)
     assert "log-odds" in page(explanation)
+
+
+def test_words_of_the_message_are_emphasised_where_the_sentence_quotes_them(tmp_path: Path):
+    with Filter.open(tmp_path) as filter_:
+        for i in range(20):
+            filter_.learn(b"Subject: %d\n\nspam\n" % i, "spam")
+            filter_.learn(b"Subject: %d\n\nlunch\n" % i, "ham")
+        explanation = filter_.explain(b"Subject: 30\n\nspam\n")
+    assert re.search(r" spam[) ].*: .*“spam”", explanation.verdict.sentence)
+    sentence = LexborHTMLParser(page(explanation)).css_first(".sentence")
+    assert sentence.text() == explanation.verdict.sentence
+    assert "it says “<b>spam</b>”" in sentence.html
+    assert sentence.html.count("<b>spam</b>") == 1

@@ -195,14 +195,14 @@ def _emphasised(verdict: "Verdict") -> list[str]:
 
 def _message(explanation: "Explanation", marks: Mapping[int, str], heading: str) -> Html:
     """Return the message as it reads, with reasons marked, and its other sections folded away."""
-    sums = section_sums(explanation)
+    sums = {} if explanation.verdict.is_untaught else section_sums(explanation)
     shown = [section for section in explanation.sections if section.text.strip()]
     text = [section for section in shown if section.name == "text"]
     others = [section for section in shown if section.name != "text"]
     return element(
         "div",
         *([_text(section, marks, heading) for section in text] or [element("p", "It has no text.", class_="quiet")]),
-        *(_folded(section, sums[section.name], marks) for section in others),
+        *(_folded(section, sums.get(section.name, ""), marks) for section in others),
         *([] if explanation.verdict.is_untaught else [_legend(explanation.verdict)]),
         class_="card message",
     )
@@ -287,7 +287,7 @@ def _reasons(
         rows = [_reason(marked, labels, contradict) for marked in reasons]
         if rows:
             parts += [element(heading, title), element("ol", *rows)]
-    how = f"The numbers add up to the verdict: those above 0 speak for {verdict.about}, those below 0 against it."
+    how = f"Numbers are shares of the log-odds: those above 0 speak for {verdict.about}, those below 0 against it."
     return element("section", *parts, element("p", how, class_="quiet legend"), class_="card reasons")
 
 

@@ -82,7 +82,7 @@ def test_a_message_is_dropped(entered: Firefox, taught: Daemon):
     assert entered.run('return document.querySelector(".badge").textContent') == badge_text(verdict)
     assert entered.run('return document.querySelector(".sentence").textContent') == verdict.sentence
     assert entered.wait('document.querySelectorAll("#background:not([aria-busy]) li").length') > 0
-    for width, (is_right, is_level, is_below) in ((1280, (True, True, False)), (500, (False, False, True))):
+    for width, (is_right, is_level, is_below) in ((500, (False, False, True)), (1280, (True, True, False))):
         entered.resize(width, 900)
         assert entered.run(BESIDE) == [is_right, is_level, is_below]
         assert entered.run(WIDER) == 0

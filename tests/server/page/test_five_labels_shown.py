@@ -50,6 +50,8 @@ def test_a_message_is_judged_and_can_be_taught_any_label(five: Daemon, visit: Vi
     drop(here.page, messages["newsletter"])
     expect(here.page.locator(".badge")).to_contain_text(re.compile(r"^Newsletter · (over )?9\d"))
     expect(here.page.locator("#result")).to_contain_text("Probabilities: newsletter 0.9")
+    expect(here.page.get_by_role("button", name="Right, teach it as newsletter")).to_be_visible()
+    expect(here.page.get_by_role("button", name="No, this is ham")).to_be_visible()
     here.page.get_by_role("button", name="No, this is phishing").click()
     expect(here.page.locator("#spoken")).to_contain_text("Learned that it is phishing")
     here.page.get_by_role("button", name="Undo").click()

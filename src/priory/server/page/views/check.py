@@ -227,8 +227,11 @@ def _teach_button(label: str, key: str, verdict: Verdict, taught: str | None, *,
 
 
 def _answer_text(label: str, verdict: Verdict, *, is_taught: bool) -> str:
-    """Return what a button says: what it means to agree or to disagree with the verdict."""
-    is_wanted = label == "ham"
+    """Return what a button says: what it means to agree or to disagree with the verdict.
+
+    Besides ham, mail with one of several other labels may be wanted, too.
+    """
+    is_wanted = label == "ham" and len(verdict.claims) == 2
     plain = "I want this mail" if is_wanted else f"this is {label}"
     if is_taught or verdict.label not in verdict.claims:
         return plain[0].upper() + plain[1:]
