@@ -231,12 +231,15 @@ class SqliteDatabase:
         return sum(path.stat().st_size for path in (self.path, log) if path.exists())
 
     def used_bytes(self) -> int:
-        """Return the part of the size on disk that lessons use, without free pages and forgotten lessons."""
+        """Return the part of the size on disk that lessons use, without free pages and forgotten lessons.
+
+        Forgotten lessons will free whole pages, so up to one page of their bytes stays in use.
+        """
         pages, free, size = (
             self.rows(f"PRAGMA {pragma}")[0][0] for pragma in ("page_count", "freelist_count", "page_size")
         )
         ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
-        return int((pages - free) * size - forgotten)
+        return int((pages - free) * size - max(forgotten - size, 0))
 
     def wipe(self) -> None:
         """Copy the write-ahead log into the file and empty it; in the file itself, deleted rows are overwritten."""
