@@ -7,5 +7,5 @@ from playwright.sync_api import Locator, Page
 
 def answer(page: Page, label: str) -> Locator:
     """The button that teaches ham or spam, whatever the verdict is: I want this mail; No, this is spam; …"""
-    words = "I want this mail" if label == "ham" else f"this is {label}|teach it as {label}"
+    words = ("I want this mail" if label == "ham" else f"this is {label}") + f"|teach it as {label}"
     return page.locator(".teach").get_by_role("button", name=re.compile(words, re.IGNORECASE))

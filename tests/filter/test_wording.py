@@ -3,11 +3,15 @@
 import json
 import time
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
+from priory.demo import draw
 from priory.filter.counterfactual import CostTurn, Counterfactuals, Thing, Turn
+from priory.filter.filter import Filter
 from priory.filter.influence import LessonInfluence, LessonsBehind, SimilarLesson
+from priory.filter.sentence import chance
 from priory.filter.silence import SOURCE as SILENCE
 from priory.filter.wording import (
     NOTHING_TURNS,
@@ -59,9 +63,23 @@ def test_this_year_is_not_named() -> None:
     assert str(datetime.now().year) not in day(time.time())
 
 
-def test_a_lesson_says_what_it_adds_and_what_would_be_without_it() -> None:
-    influences = [LessonInfluence(1, LESSON, "unsure", 0.1, 1.94), LessonInfluence(2, LESSON, "spam", 2.1, -0.0123)]
-    assert [lesson[1:3] for lesson in deciding(influences, "spam")] == [("+1.9", "without it: unsure"), ("-0.012", "")]
+def test_a_lesson_says_which_way_it_moved_a_verdict_and_what_would_be_without_it(tmp_path: Path) -> None:
+    mail = list(draw(300, seed=5))
+    with Filter.open(tmp_path) as filter_:
+        for drawn in mail[:200]:
+            filter_.learn(drawn.raw, drawn.label)
+        verdict = next(verdict for drawn in mail[200:] if (verdict := filter_.check(drawn.raw)).label == "spam")
+    now = chance(verdict.probability)
+    influences = [
+        LessonInfluence(1, LESSON, "unsure", 0.1, verdict.log_odds - 0.1),
+        LessonInfluence(2, LESSON, "spam", verdict.log_odds, 0.03),
+        LessonInfluence(3, LESSON, "spam", 1.1, 0.01),
+    ]
+    assert verdict.label == "spam"
+    assert [lesson.effect for lesson in deciding(influences, verdict)] == [
+        f"towards spam: without it 52 % instead of {now}, so unsure",
+        "towards spam, by less than can be shown",
+    ]
 
 
 def test_similar_lessons_of_a_day_are_one_line() -> None:
@@ -107,7 +125,7 @@ def test_nothing_found_is_a_sentence() -> None:
 def test_the_plain_values_are_json() -> None:
     influence = LessonInfluence(1, LESSON, "unsure", 0.1, 1.94)
     behind = LessonsBehind([influence] * 5, [SimilarLesson(1, LESSON, 0.5)])
-    values = json.loads(json.dumps(lessons_as_dict(behind, "spam", 2)))
+    values = json.loads(json.dumps(lessons_as_dict(behind, 2)))
     assert len(values["influential"]) == 2
     assert values["influential"][0]["adds"] == 1.94
     assert values["influential"][0]["without"] == "unsure"

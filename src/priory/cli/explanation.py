@@ -161,14 +161,14 @@ def _counts(item: "Item", labels: tuple[str, ...]) -> str:
 
 def _show_background(background: "Background", console: Console) -> None:
     """Print the lessons behind a verdict, those most like the message, and what would have changed it."""
-    lessons, label = background.lessons, background.explanation.verdict.label
+    lessons, verdict = background.lessons, background.explanation.verdict
     moved: list[tuple[str, ...]] = [
-        (f"{lesson.adds}  {lesson.words}", lesson.without, forget_command(lesson.lesson))
-        for lesson in deciding(lessons.influential, label)
+        (lesson.words, lesson.effect, forget_command(lesson.lesson))
+        for lesson in deciding(lessons.influential, verdict)
     ]
     alike: list[tuple[str, ...]] = [(f"{like.alike}  {like.words}",) for like in most_like(lessons.similar)]
     turns: list[tuple[str, ...]] = [(sentence,) for sentence in turn_sentences(background.turns)]
-    titles = "lessons that moved it most", "lessons most like it", "what would have changed it"
+    titles = "single lessons that moved it most", "lessons most like it", "what would have changed it"
     for title, entries in zip(titles, (moved, alike, turns), strict=True):
         if entries:
             _show_list(title, entries, console)

@@ -23,7 +23,7 @@ class Background(NamedTuple):
         """Return plain values for JSON: those of the explanation, its lessons, and what would have changed it."""
         return {
             **self.explanation.as_dict(),
-            "lessons": lessons_as_dict(self.lessons, self.explanation.verdict.label),
+            "lessons": lessons_as_dict(self.lessons),
             "counterfactuals": turns_as_dict(self.turns),
         }
 

@@ -21,16 +21,16 @@ def background_cards(
     background: "Background", undo: "Callable[[Lesson], Html]" = forget_code, heading: str = "h2"
 ) -> Html:
     """Return the cards in one element; `undo` returns what follows a single lesson, to take it back."""
-    lessons, label = background.lessons, background.explanation.verdict.label
+    lessons, verdict = background.lessons, background.explanation.verdict
     cards = []
     if lessons.influential:
         rows = [
-            _row(lesson.words, f"moves it by {lesson.adds}", lesson.without, undo(lesson.lesson))
-            for lesson in deciding(lessons.influential, label)
+            _row(lesson.words, lesson.effect, undo(lesson.lesson)) for lesson in deciding(lessons.influential, verdict)
         ]
-        cards.append(_card(heading, "Lessons that moved it most", rows))
+        title = "Single lessons that moved it most" if rows else "No single lesson moved it much"
+        cards.append(_card(heading, title, rows))
     if lessons.similar:
-        cards.append(_card(heading, "Most like it", [_like(like, undo) for like in most_like(lessons.similar)]))
+        cards.append(_card(heading, "Lessons most like it", [_like(like, undo) for like in most_like(lessons.similar)]))
     sentences = [element("li", words) for words in turn_sentences(background.turns)]
     return element("div", *cards, _card(heading, "What would have changed it", sentences))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_THINGS: Final = 3  #: in a set
 TRIED: Final = 8  #: single things that are taken out, besides whole groups, to see what each does
-MOST_TIMES: Final = 1_000  #: the largest factor of a cost that is worth a sentence
+MOST_TIMES: Final = 20  #: the factor of a cost from which on nobody would set it
 _ITEMS: Final = 1_000  # of a reason
 _WORD: Final = re.compile(r"\w+")
 _OF_HEADERS: Final = ("subject", "sender", "route", "program", "list", "header")
@@ -31,14 +31,15 @@ _OF_HEADERS: Final = ("subject", "sender", "route", "program", "list", "header")
 LARGE: Final = {"origin": ("sender", "route", "list"), "headers": _OF_HEADERS}
 _NAMES: Final = {
     **NAMES,
-    "text": "all words of the text",
-    "links": "all links",
+    "text": "any of its words",
+    "links": "any of its links",
     "sender": "the headers that name the sender",
     "route": "the headers that tell the way it came",
     "program": "the headers that tell how it was made",
     "list": "the headers of its mailing list",
-    "origin": "all headers that tell where it comes from",
-    "headers": "all its headers",
+    "origin": "any header that tells where it comes from",
+    "header": "its other headers",
+    "headers": "any of its headers",
 }
 
 

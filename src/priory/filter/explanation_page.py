@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from priory.filter.explanation import SHADES
 from priory.filter.explanation_sums import costs_part, section_sums, sums_part, tone
-from priory.filter.sentence import percent
+from priory.filter.sentence import chance
 from priory.filter.verdict import RULE
 from priory.filter.wording import since
 from priory.html.builder import Html, element, exact
@@ -57,21 +57,26 @@ class MarkedReason:
 
 @dataclass(frozen=True, slots=True)
 class ShownReasons:
-    """The reasons that a page shows: the strongest for the verdict, and the best against it."""
+    """The reasons that a page shows: the strongest for the verdict, and the best against it; of the others the sums."""
 
     own: list[MarkedReason]
     against: list[MarkedReason]
+    other_own: "list[VerdictReason]"
+    other_against: "list[VerdictReason]"
 
     @classmethod
     def of(cls, explanation: "Explanation") -> "ShownReasons":
         """Choose the reasons of a verdict. An unsure one has those for and against the label it is about."""
         reasons, sign = explanation.reasons, 1 if is_for(explanation.verdict) else -1
-        own = _foremost([reason for reason in reasons if reason.share * sign > 0], MOST_REASONS)
-        against = _foremost([reason for reason in reasons if reason.share * sign < 0], 1)
+        own = [reason for reason in reasons if reason.share * sign > 0]
+        against = [reason for reason in reasons if reason.share * sign < 0]
+        shown, shown_against = _foremost(own, MOST_REASONS), _foremost(against, 1)
         ignored = [reason for reason in reasons if not reason.share and reason.group == RULE]
         return cls(
-            [MarkedReason(str(number), reason) for number, reason in enumerate(own, 1)],
-            [MarkedReason(chr(ord("A") + i), reason) for i, reason in enumerate(against + ignored)],
+            [MarkedReason(str(number), reason) for number, reason in enumerate(shown, 1)],
+            [MarkedReason(chr(ord("A") + i), reason) for i, reason in enumerate(shown_against + ignored)],
+            [reason for reason in own if reason not in shown],
+            [reason for reason in against if reason not in shown_against],
         )
 
     @property
@@ -87,7 +92,9 @@ def is_for(verdict: "Verdict") -> bool:
 
 
 def _foremost(reasons: "Sequence[VerdictReason]", most: int) -> "list[VerdictReason]":
-    return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE]
+    """Return the strongest reasons, all rules, and the strongest that a person can see, which the sentence names."""
+    visible = [reason for reason in reasons if reason.is_visible and reason.items][:most]
+    return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE or reason in visible]
 
 
 def page(explanation: "Explanation", background: str = "") -> str:
@@ -151,8 +158,8 @@ def badge_text(verdict: "Verdict") -> str:
     if verdict.is_untaught:
         return label
     if verdict.label in verdict.claims:
-        return f"{label} · {percent(verdict.claims[verdict.label].probability)}"
-    return f"{label} · {percent(verdict.probability)} {verdict.about}"
+        return f"{label} · {chance(verdict.claims[verdict.label].probability)}"
+    return f"{label} · {chance(verdict.probability)} {verdict.about}"
 
 
 def _head(explanation: "Explanation", level: int, *answers: str) -> Html:
@@ -281,17 +288,41 @@ def _reasons(
         titles = f"What speaks for {verdict.about}", "What speaks against it"
     else:
         titles = f"What speaks against {verdict.about}", "What speaks for it"
-    labels = tuple(verdict.claims)
     parts: list[Html] = []
-    for title, reasons in zip(titles, (shown.own, shown.against), strict=True):
-        rows = [_reason(marked, labels, contradict) for marked in reasons]
+    sides = ((shown.own, shown.other_own), (shown.against, shown.other_against))
+    for title, (reasons, others) in zip(titles, sides, strict=True):
+        rows = [_reason(marked, verdict, contradict) for marked in reasons]
         if rows:
-            parts += [element(heading, title), element("ol", *rows)]
-    how = f"Numbers are shares of the log-odds: those above 0 speak for {verdict.about}, those below 0 against it."
-    return element("section", *parts, element("p", how, class_="quiet legend"), class_="card reasons")
+            parts += [element(heading, title), element("ol", *rows, *_others(others))]
+    return element(
+        "section", *parts, element("p", _how_they_add_up(verdict), class_="quiet legend"), class_="card reasons"
+    )
 
 
-def _reason(marked: MarkedReason, labels: tuple[str, ...], contradict: "Callable[[VerdictReason, Item], Html]") -> Html:
+def _others(reasons: "Sequence[VerdictReason]") -> list[Html]:
+    """Return a line for the reasons that are not shown."""
+    if not reasons:
+        return []
+    words = "One weaker reason" if len(reasons) == 1 else f"{len(reasons)} weaker reasons"
+    return [_rest(words, math.fsum(reason.share for reason in reasons), "reason-of")]
+
+
+def _rest(words: str, share: float, class_: str | None = None) -> Html:
+    """Return a line for what is not listed, with its share."""
+    what, n = element("span", words, class_="what quiet"), element("span", short(share), class_="n quiet")
+    return element("li", *([element("span")] if class_ else []), what, n, class_=class_)
+
+
+def _how_they_add_up(verdict: "Verdict") -> str:
+    """Return what the numbers beside the reasons mean: the whole sum, and the probability that follows from it."""
+    about, prior, total = verdict.about, short(verdict.prior), short(verdict.log_odds)
+    return (
+        f"Numbers above 0 speak for {about}, those below 0 against it. With {prior} for any mail, they add up to "
+        f"{total}: a chance of {chance(verdict.probability)} that it is {about}."
+    )
+
+
+def _reason(marked: MarkedReason, verdict: "Verdict", contradict: "Callable[[VerdictReason, Item], Html]") -> Html:
     reason = marked.reason
     side = "for" if reason.share > 0 else "against"
     items = (
@@ -299,18 +330,20 @@ def _reason(marked: MarkedReason, labels: tuple[str, ...], contradict: "Callable
             "li",
             element("span", f"“{item.text}”" if reason.group == "text" else item.text, class_="what"),
             element("span", short(item.share), class_="n quiet"),
-            element("small", *_counts(item, labels), contradict(reason, item), class_="quiet"),
+            element("small", *_counts(item, verdict), contradict(reason, item), class_="quiet"),
             data_item=str(item.number) if item.number >= 0 else None,
         )
         for item in marked.items
     )
     title = element("b", reason.what[0].upper(), reason.what[1:])
+    n_left = reason.n_items - len(marked.items)
+    left = reason.share - math.fsum(item.share for item in marked.items)
     return element(
         "li",
         element("span", marked.mark, class_=f"mark {side}"),
         title,
         element("span", short(reason.share), class_="n"),
-        element("ul", *items),
+        element("ul", *items, *([_rest(f"{n_left:,} more", left)] if n_left > 0 else [])),
         class_="reason-of",
     )
 
@@ -327,11 +360,11 @@ def short(share: float) -> str:
     return f"{share:+.{1 if size >= 0.5 else 2 if size >= 0.01 else 3}f}".replace("-", "−")
 
 
-def _counts(item: "Item", labels: tuple[str, ...]) -> list[str]:
-    """Return how many lessons of each label had the telling part of an item."""
-    if not item.counts:
+def _counts(item: "Item", verdict: "Verdict") -> list[str]:
+    """Return how many lessons of each label had the telling part of an item, if these speak for the same side."""
+    if not verdict.claims[verdict.about].is_told_by_lessons(item):
         return []
-    of_labels = ", ".join(f"{n:,} {label}" for n, label in _largest_first(item.counts, labels))
+    of_labels = ", ".join(f"{n:,} {label}" for n, label in _largest_first(item.counts, tuple(verdict.claims)))
     is_part = item.kind != "fact" and item.known.lower() not in {"", item.text.lower()}
     part = f"“{item.known}” " if is_part else ""
     return [part, "in ", of_labels, _since(item), " "]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from priory.filter.explanation import round_to_sum
+from priory.filter.sentence import chance
 from priory.filter.verdict import digits, in_words, is_readable, sides
 from priory.html.builder import Html, element, together
 
@@ -27,16 +28,28 @@ def costs_part(verdict: "Verdict", before: float | None, heading: str) -> Html:
     costs = ", ".join(f"{label} {cost:.2f}" for label, cost in verdict.expected_costs.items())
     return element(
         "section",
-        element(heading, "How probable, and what a mistake would cost"),
+        element(heading, f"The chance that it is {verdict.about}"),
         scale(verdict, before),
         element("p", f"Probabilities: {verdict.of_each}.", class_="quiet") if verdict.of_each else "",
         element(
             "p",
-            f"Expected cost of saying: {costs}. The lowest decides."
-            + (f" Thresholds: {verdict.steps}." if verdict.steps else ""),
+            f"It is {chance(verdict.probability)}. {_zones_in_words(verdict)}"
+            f"The answer that may cost least decides: {costs}.",
             class_="quiet",
         ),
         class_="card costs",
+    )
+
+
+def _zones_in_words(verdict: "Verdict") -> str:
+    """Return from which probability on each verdict is given, as a sentence; empty with more than two labels."""
+    zones = _zones(verdict)
+    return (
+        f"Below {chance(zones[0][2])} it is called {zones[0][0]}"
+        + "".join(f", from {chance(start)} on {label}" for label, start, _ in zones[1:])
+        + ". "
+        if len(zones) > 1
+        else ""
     )
 
 
@@ -175,7 +188,7 @@ def scale(verdict: "Verdict", before: float | None) -> Html:
         parts.append(element("text", label, x=_percent(x + width / 2), y="9", class_="zone"))
     for tick in _TICKS:
         parts.append(element("line", x1=_percent(_place(tick)), x2=_percent(_place(tick)), y1="34", y2="39"))
-        parts.append(element("text", f"{tick:g}", x=_percent(_place(tick)), y="52"))
+        parts.append(element("text", f"{100 * tick:g} %", x=_percent(_place(tick)), y="52"))
     if before is not None:
         parts.append(_marker(before, "before"))
     parts.append(_marker(verdict.probability, "now"))

@@ -21,7 +21,7 @@ NAMES: Final = {
     "attachment": "the attachments",
     "fact": "facts",
     "other": "without a place in the message",
-    "familiarity": "whether it is like the lessons",
+    "familiarity": "unlike earlier mail",
     "labels": "the other labels",
     "rule": "rules of people",
 }

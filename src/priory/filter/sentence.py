@@ -147,17 +147,20 @@ def _joined(head: str, own: list[_Clause], against: list[_Clause]) -> VerdictSum
 
 def _how_sure(verdict: "Verdict") -> str:
     if verdict.label not in verdict.claims:
-        head = f"Unsure ({percent(verdict.probability)} {verdict.about})"
-        return f"{head}: {verdict.reason};" if verdict.reason else f"{head}:"
+        head = f"Unsure ({chance(verdict.probability)} {verdict.about})"
+        if not verdict.reason:
+            return f"{head}:"
+        side = "for" if verdict.log_odds >= 0 else "against"
+        return f"{head}: {verdict.reason}. What is known speaks {side} {verdict.about}:"
     p = verdict.claims[verdict.label].probability
     how = "Almost certainly" if p >= ALMOST_CERTAIN else "Probably" if p >= 0.5 else "Perhaps"
-    return f"{how} {_NAMES.get(verdict.label, verdict.label)} ({percent(p)}):"
+    return f"{how} {_NAMES.get(verdict.label, verdict.label)} ({chance(p)}):"
 
 
-def percent(p: float) -> str:
+def chance(p: float) -> str:
     """Format a probability as a percentage that is never 0 or 100.
 
-    >>> percent(0.614), percent(0.9961), percent(0.0004), percent(0.99999)
+    >>> chance(0.614), chance(0.9961), chance(0.0004), chance(0.99999)
     ('61 %', '99.6 %', '0.04 %', 'over 99.99 %')
     """
     if p > 0.9999:
@@ -192,7 +195,7 @@ def _clause(reason: VerdictReason, sides: _Sides) -> _Clause:
         second = _best(reason.items, sides, best.name)
         if second.worth and 2 * second.worth >= best.worth:
             return _two_words(best, second)
-    text, named = _told(reason.group, best.item)
+    text, named = _told(reason.group, best.item, sides.own if reason.share > 0 else sides.others)
     if not best.told:
         return _Clause(text, named)
     return _Clause(f"{text}, as in {best.told}" if reason.group == "fact" else f"{text}, as {best.told} did", named)
@@ -230,8 +233,8 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _told(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
-    """Return what an item says of the message, and the text that this names."""
+def _told(group: str, item: Item, side: str) -> tuple[str, tuple[str, ...]]:
+    """Return what an item says of the message, and the text that this names; it speaks for a side."""
     if item.kind == HEADER_NAME:
         return f"it has the header {_cut(item.known)}", (_cut(item.known),)
     if item.kind in _VALUES:
@@ -242,23 +245,23 @@ def _told(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
         return _fact(item)
     if group == "links":
         return _quoted("a link says", item.known) if item.known else _goes_to(item.text)
-    return _header(group, item)
+    return _header(group, item, side)
 
 
-def _header(group: str, item: Item) -> tuple[str, tuple[str, ...]]:
+def _header(group: str, item: Item, side: str) -> tuple[str, tuple[str, ...]]:
     """Return what a header says of the message, and the text that this names.
 
-    >>> _header("route", Item("Received: from [192.0.2.164]) by…", 0.5, (0, 4), "192.0.2.164]) by", "header"))
+    >>> _header("route", Item("Received: from [192.0.2.164] by…", 0.5, (0, 4), "192.0.2.164]) by", "header"), "spam")
     ('it came through 192.0.2.164', ('192.0.2.164',))
-    >>> _header("route", Item("Received: from [192.0.2.164]) by…", 0.5, (0, 4), "for <ann@mail.example", "header"))[0]
-    'its header Received says “for <ann@mail.example”'
+    >>> _header("route", Item("Received: from [192.0.2.164] by…", 0.5), "spam")[0]
+    'its header Received looks like that of spam'
     """
     name, _, value = item.text.partition(": ")
     value = item.known or value
     if group == "subject":
         return _quoted("its subject says", value)
     if not item.known:
-        return f"the look of its header {_cut(name)}", (_cut(name),)
+        return f"its header {_cut(name)} looks like that of {side}", (_cut(name),)
     if name.lower() == "received" and (server := _SERVER.search(value)):
         return f"it came through {_cut(server[0])}", (_cut(server[0]),)
     if name.lower() == "from":

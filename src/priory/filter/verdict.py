@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from priory.features import Features
     from priory.filter.attribution import Attribution
     from priory.filter.counts import JournalCounts
-    from priory.filter.reasons import VerdictReason
+    from priory.filter.reasons import Item, VerdictReason
     from priory.filter.scoring import Score
     from priory.filter.sentence import VerdictSummary
 
@@ -116,6 +116,15 @@ class Claim:  # noqa: PLW1641 - a claim can be changed, so it has no hash
         from priory.filter.evidence import readable  # noqa: PLC0415 - a quick start without an explanation
 
         return readable(self.features, self.score, most)
+
+    def is_told_by_lessons(self, item: "Item") -> bool:
+        """Whether the side that an item speaks for had it in a larger part of its lessons than the other side."""
+        if not item.counts or self.lessons is None:
+            return False
+        about, totals = self.lessons.labels.index(self.label), self.lessons.counts.totals
+        n, total = item.counts[about], totals[about]
+        own, others = n / max(total, 1), (sum(item.counts) - n) / max(sum(totals) - total, 1)
+        return own > others if item.share > 0 else own < others
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -12,14 +12,17 @@ from priory.filter.counterfactual import CostTurn, Counterfactuals, Turn
 from priory.filter.influence import LessonInfluence, LessonsBehind, SimilarLesson
 from priory.filter.lessons import iso_time
 from priory.filter.reasons import Item
+from priory.filter.sentence import chance
 from priory.filter.silence import SOURCE as SILENCE
+from priory.filter.verdict import Verdict, probability
 from priory.html.numbers import percent
 from priory.html.text import printable
 from priory.journal import AUTOMATIC, Lesson
 
 MOST: Final = 3  #: lessons, and groups of lessons, that are shown
+LEAST_EFFECT: Final = 0.02  #: on the log-odds, of a lesson that is worth a line
 NOTHING_TURNS: Final = (
-    "Nothing was found that would have changed it: no few things in it, no single lesson, no other cost."
+    "Nothing small would have changed it: no three things in it, no single lesson, no slightly different cost."
 )
 _LONGEST: Final = 60  # characters of a subject or a source
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -29,8 +32,7 @@ class DecidingLesson(NamedTuple):
     """A lesson that moved a verdict, in words."""
 
     words: str
-    adds: str  #: what it adds to the log-odds, such as +1.9
-    without: str  #: the verdict without it, such as "without it: unsure"; empty if that is the same
+    effect: str  #: such as "towards spam: without it 61 % instead of 99.6 %, so unsure"
     lesson: Lesson
 
 
@@ -106,17 +108,23 @@ def forget_command(lesson: Lesson) -> str:
     return f"priory forget {user}{lesson.digest.hex()}"
 
 
-def deciding(lessons: Sequence[LessonInfluence], label: str, most: int = MOST) -> list[DecidingLesson]:
-    """Return the first of some influential lessons in words; `label` is the verdict with all of them."""
+def deciding(lessons: Sequence[LessonInfluence], verdict: Verdict, most: int = MOST) -> list[DecidingLesson]:
+    """Return lessons that moved a verdict much in words, the first of some influential ones."""
     return [
-        DecidingLesson(
-            lesson_words(influence.lesson),
-            f"{influence.adds:+.{1 if abs(influence.adds) >= 0.1 else 3}f}",
-            "" if influence.label == label else f"without it: {influence.label}",
-            influence.lesson,
-        )
+        DecidingLesson(lesson_words(influence.lesson), _effect(influence, verdict), influence.lesson)
         for influence in lessons[:most]
+        if abs(influence.adds) >= LEAST_EFFECT
     ]
+
+
+def _effect(influence: LessonInfluence, verdict: Verdict) -> str:
+    """Return which way a lesson moved a verdict, and what would be said without it."""
+    way = f"{'towards' if influence.adds > 0 else 'away from'} {verdict.about}"
+    then = f", so {influence.label}" if influence.label != verdict.label else ""
+    now, without = chance(verdict.probability), chance(probability(influence.log_odds))
+    return (
+        f"{way}: without it {without} instead of {now}{then}" if now != without else f"{way}, by less than can be shown"
+    )
 
 
 def most_like(lessons: Sequence[SimilarLesson], most: int = MOST) -> list[LikeLessons]:
@@ -175,14 +183,13 @@ def _times(turn: CostTurn) -> str:
     return "twice" if turn.times == 2 else f"{turn.times:,g} times"
 
 
-def lessons_as_dict(lessons: LessonsBehind, label: str, most: int = MOST) -> dict[str, Any]:
-    """Return the lessons behind a verdict as plain values for JSON; `label` is the verdict."""
-    deciding_lessons = deciding(lessons.influential, label, most)
+def lessons_as_dict(lessons: LessonsBehind, most: int = MOST) -> dict[str, Any]:
+    """Return the lessons behind a verdict as plain values for JSON."""
+    words = [lesson_words(influence.lesson) for influence in lessons.influential[:most]]
     return {
         "influential": [
-            lesson_as_dict(influence.lesson)
-            | {"adds": influence.adds, "without": influence.label, "words": in_words.words}
-            for influence, in_words in zip(lessons.influential, deciding_lessons, strict=False)
+            lesson_as_dict(influence.lesson) | {"adds": influence.adds, "without": influence.label, "words": in_words}
+            for influence, in_words in zip(lessons.influential, words, strict=False)
         ],
         "similar": [
             {

@@ -33,11 +33,11 @@ def test_a_lesson_behind_a_verdict_is_forgotten_by_a_click_and_the_verdict_moves
     here = visit(taught)
     drop(here.page, SPAM.raw)
     first = here.page.locator("#background .card").first.locator("li").first
-    expect(first).to_contain_text("moves it by")
+    expect(first).to_contain_text("towards spam: without it ")
     with Filter.open(taught.home) as filter_:
         influence = filter_.lessons_behind(SPAM.raw).influential[0]
         before = filter_.check(SPAM.raw).log_odds
-    first.get_by_role("button", name="Forget it").click()
+    first.get_by_role("button", name="Forget this lesson").click()
     expect(here.page.locator("#spoken")).to_contain_text("The other lesson is forgotten")
     with Filter.open(taught.home) as filter_:
         assert before - filter_.check(SPAM.raw).log_odds == influence.adds

@@ -64,7 +64,7 @@ def test_a_user_sees_their_own_verdict_and_teaches_under_their_name(disputed: Da
     expect(here.page.locator('.teach [aria-pressed="true"]')).to_have_attribute("data-label", "spam")
     here.page.keyboard.press("u")
     expect(here.page.locator('.teach [aria-pressed="true"]')).to_have_attribute("data-label", "ham")
-    here.page.get_by_role("button", name="Forget this lesson").click()
+    here.page.get_by_role("button", name="Forget what was taught").click()
     expect(here.page.locator(".teach")).to_contain_text("You teach as ann.")
     assert shown(here) == before
     with Filter.open(disputed.home) as filter_:

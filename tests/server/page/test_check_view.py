@@ -15,7 +15,7 @@ from file_drop import drop, drop_unheard
 from http_client import Client
 from priory.demo import Drawn, draw
 from priory.filter.filter import Filter
-from priory.filter.sentence import percent
+from priory.filter.sentence import chance
 from priory.filter.verdict import digits
 from priory.server.tokens import issue
 from real_browser import Visit
@@ -55,7 +55,7 @@ def test_a_message_that_is_dropped_is_explained(taught: Daemon, visit: Visit):
     assert probability(here.page) == said(taught.home, MAIL[0].raw)
     with Filter.open(taught.home) as filter_:
         verdict = filter_.check(MAIL[0].raw)
-    expect(here.page.locator(".badge")).to_have_text(f"{verdict.label.capitalize()} · {percent(shown(here.page))}")
+    expect(here.page.locator(".badge")).to_have_text(f"{verdict.label.capitalize()} · {chance(shown(here.page))}")
     expect(here.page.locator(".sentence")).to_have_text(verdict.sentence)
     subject = re.search(r"^Subject: (.*)$", MAIL[0].raw.decode(), re.MULTILINE)
     assert subject
@@ -82,7 +82,7 @@ def test_a_lesson_moves_the_probability_and_undo_restores_it(taught: Daemon, vis
     here.require_accessible()
     with Filter.open(taught.home) as filter_:  # the bytes that were dropped are what was taught
         assert filter_.journal.label_of(bytes.fromhex(filter_.check(raw).digest)) == "spam"
-    expect(here.page.get_by_role("button", name="Forget this lesson")).to_be_hidden()  # as that is what Undo does
+    expect(here.page.get_by_role("button", name="Forget what was taught")).to_be_hidden()  # as that is what Undo does
     here.page.get_by_role("button", name="Undo").click()
     expect(here.page.locator(".moved .was")).to_have_text(after)
     assert probability(here.page) == before == said(taught.home, raw)
@@ -100,7 +100,7 @@ def test_undo_of_a_lesson_that_was_turned_round_turns_it_back(taught: Daemon, vi
         expect(pressed).to_have_attribute("data-label", label)
     answer(here.page, "ham").click()
     expect(here.page.locator("#spoken")).to_contain_text("nothing has changed")
-    here.page.get_by_role("button", name="Forget this lesson").click()
+    here.page.get_by_role("button", name="Forget what was taught").click()
     expect(pressed).to_have_count(0)
     assert probability(here.page) == said(taught.home, raw)
 
@@ -254,7 +254,7 @@ def test_text_without_headers_is_judged_and_said_to_have_none(taught: Daemon, vi
     here = visit(taught)
     here.page.get_by_label("Source of the message").fill(f"\n  \n{text}")  # as selections often begin
     here.page.keyboard.press("Control+Enter")
-    expect(here.page.locator(".badge")).to_contain_text(f" · {percent(shown(here.page))}")
+    expect(here.page.locator(".badge")).to_contain_text(f" · {chance(shown(here.page))}")
     said = here.page.locator("#result article > p").first
     if is_bare:
         expect(said).to_contain_text("This text has no headers; a verdict on the words alone is less sure.")

@@ -42,8 +42,8 @@ def _buttons(lesson: "Lesson", labels: Sequence[str], *, may: bool) -> Html:
     digest = lesson.digest.hex()
     return element(
         "span",
-        *(_act(f"It is {other}", "relearn", digest, may=may, data_to=other) for other in others),
-        _act("Forget it", "forget", digest, may=may),
+        *(_act(f"Change it to {other}", "relearn", digest, may=may, data_to=other) for other in others),
+        _act("Forget this lesson", "forget", digest, may=may),
         class_="row",
         data_query=urlencode({"digest": digest, **owner}),
         data_label=lesson.label,

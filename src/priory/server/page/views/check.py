@@ -197,7 +197,7 @@ def _answers(checked: ExplainedMessage, visit: Visit) -> Html:
     key_of = shortcuts(labels)
     buttons = [_teach_button(label, key_of[label], verdict, taught, may=may) for label in order]
     undo = _button("Undo ", keys(_UNDO), data_undo="", data_key=_UNDO, hidden=True, aria_keyshortcuts=_UNDO)
-    forget = _button("Forget this lesson", data_forget="", disabled=not may) if taught else Html()
+    forget = _button("Forget what was taught", data_forget="", disabled=not may) if taught else Html()
     change = _change(verdict, checked.before.get(verdict.about))
     why_not = element("span", visit.why_not("learn"), class_="quiet")
     state = element("p", *_state(taught, user), change, why_not, class_="state")
@@ -236,7 +236,7 @@ def _answer_text(label: str, verdict: Verdict, *, is_taught: bool) -> str:
     if is_taught or verdict.label not in verdict.claims:
         return plain[0].upper() + plain[1:]
     if label == verdict.label:
-        return f"Right, {plain if is_wanted else f'teach it as {label}'}"
+        return f"Right, teach it as {label}"
     return f"No, {plain}"
 
 
@@ -297,8 +297,10 @@ def _contradiction(reason: "VerdictReason", item: "Item", attribution: "Attribut
     target = ignorable_target(reason.group, item, attribution)
     if target is None:
         return Html()
-    words = f"{item.text.partition(':')[0]} says nothing" if target.thing is RuleThing.HEADER else "says nothing to me"
-    return _rule_button(words, "ignore", target, may=may, class_="link")
+    words = (
+        f"ignore {item.text.partition(':')[0]}" if target.thing is RuleThing.HEADER else f"ignore this {target.thing}"
+    )
+    return _rule_button(f"{words} from now on", "ignore", target, may=may, class_="link")
 
 
 def shortcuts(labels: Sequence[str]) -> dict[str, str]:
