@@ -251,7 +251,7 @@ def test_what_mail_says_cannot_control_the_terminal(home: Path, tmp_path: Path):
     (tmp_path / "evil.eml").write_bytes(b"From: \x1b[2J@evil.test\nSubject: one\n two\x1b]0;x\x07\n\nHello")
     shown = priory("ask", tmp_path / "evil.eml", home=home).stdout
     assert b"\x1b" not in shown
-    assert shown.count(b"\n") == 4
+    assert shown.count(b"\n") == 5  # verdict, sender, subject, and a sentence of two lines
 
 
 @pytest.mark.parametrize(

@@ -114,10 +114,10 @@ def test_mail_unlike_anything_taught_is_unsure_and_says_why(two_labels: Filter) 
     verdict = explanation.verdict
     assert (verdict.label, verdict.reason, verdict.is_untaught) == ("unsure", UNFAMILIAR, False)
     assert verdict.log_odds - verdict.familiarity < -2 < verdict.log_odds < 0 < verdict.familiarity
-    assert f" spam): {UNFAMILIAR}. What is known speaks against spam: it " in str(verdict)
+    assert f" spam): {UNFAMILIAR}. Against spam: it " in str(verdict)
     headers = dict(verdict.headers())
     assert headers["X-Priory-Reason"].startswith("Unsure (")
-    assert f" spam): {UNFAMILIAR}. What is known speaks against spam: it " in headers["X-Priory-Reason"]
+    assert f" spam): {UNFAMILIAR}. Against spam: it " in headers["X-Priory-Reason"]
     assert headers["X-Priory-Verdict"].startswith("unsure; spam=0.4")
 
     plain = json.loads(verdict.to_json())
@@ -134,7 +134,7 @@ def test_mail_unlike_anything_taught_is_unsure_and_says_why(two_labels: Filter) 
     assert "log-odds" in terminal.getvalue()
 
     said = report(verdict, rating_of(verdict))
-    assert f"{UNFAMILIAR}. What is known speaks against spam: it " in said
+    assert f"{UNFAMILIAR}. Against spam: it " in said
     assert f"{verdict.familiarity:+8.3f}  unlike earlier mail\n" in said
     assert answer(Request("SYMBOLS", 5, body=raw), two_labels)[0].endswith(b"PRIORY_UNSURE,PRIORY_UNFAMILIAR")
 

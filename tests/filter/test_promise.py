@@ -179,8 +179,8 @@ def test_why_mail_is_unsure_is_said_wherever_a_verdict_is_shown(tmp_path: Path):
         explanation = filter_.explain(raw)
         verdict = explanation.verdict
         assert (verdict.label, verdict.is_untaught, verdict.thresholds["spam"]) == (UNSURE, False, 1.0)
-        assert f" spam): {PROMISED}. What is known speaks for spam: it" in str(verdict)
-        assert f" spam): {PROMISED}. What is known speaks for spam: it" in dict(verdict.headers())["X-Priory-Reason"]
+        assert f" spam): {PROMISED}. For spam: it" in str(verdict)
+        assert f" spam): {PROMISED}. For spam: it" in dict(verdict.headers())["X-Priory-Reason"]
         assert json.loads(verdict.to_json())["reason"] == PROMISED
         assert f'<span class="reason">{PROMISED}</span>' in page(explanation)
         terminal = io.StringIO()

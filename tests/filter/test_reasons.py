@@ -58,7 +58,7 @@ def test_counts_are_those_of_the_lessons(taught: Filter) -> None:
     (backlinks,) = [item for item in reasons["text"].items if "backlinks" in item.text]
     assert backlinks.counts == (0, 14)
     (link,) = reasons["links"].items
-    assert (link.text, link.counts, link.known) == ("rb.example", (0, 14), "rb.example")
+    assert (link.text, link.counts, link.known) == ("rb.example/go", (0, 14), "rb.example")
     facts = {item.text: item.counts for item in reasons["fact"].items}
     assert facts["the reply address differs from the sender"][1] >= 14
     subject = reasons["subject"].items[0]

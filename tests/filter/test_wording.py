@@ -78,7 +78,6 @@ def test_a_lesson_says_which_way_it_moved_a_verdict_and_what_would_be_without_it
     assert verdict.label == "spam"
     assert [lesson.effect for lesson in deciding(influences, verdict)] == [
         f"towards spam: without it 52 % instead of {now}, so unsure",
-        "towards spam, by less than can be shown",
     ]
 
 
@@ -111,10 +110,10 @@ def test_turns_are_sentences() -> None:
     assert turn_sentences(turns) == [
         "It would have been ham without “one hundred backlinks” and the link to rb.gy.",
         f"It would have been unsure without one lesson: {lesson_words(LESSON)}.",
-        "It would have been unsure if ham called spam cost twice as much.",
+        "It would have been unsure if you had set the cost of ham called spam twice as high.",
     ]
     assert turn_sentences(Counterfactuals(None, None, CostTurn("an unsure verdict", 1.5, "spam"))) == [
-        "It would have been spam if an unsure verdict cost 1.5 times as much."
+        "It would have been spam if you had set the cost of an unsure verdict 1.5 times as high."
     ]
 
 

@@ -13,8 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from priory.filter.explanation import round_to_sum
+from priory.filter.explanation_page import ShownReasons, is_for
 from priory.filter.spamassassin import is_unwanted
-from priory.filter.verdict import RULE, digits, in_words, remedy
+from priory.filter.verdict import digits, in_words, remedy
 from priory.filter.wording import deciding, forget_command, most_like, since, turn_sentences
 from priory.html.text import printable
 
@@ -30,7 +31,6 @@ _UNWANTED, _WANTED, _UNSURE = "bold white on #c0392b", "bold white on #1e8449", 
 _SHADES_FOR: Final = ("", "#ffffff on #5a2420", "#ffffff on #842c24", "#ffffff on #b93c2f")
 _SHADES_AGAINST: Final = ("", "#ffffff on #1d4a2e", "#ffffff on #1f6b3d", "#ffffff on #1e8449")
 _MOST_LINES: Final = 24  # of the coloured text
-_MOST_REASONS: Final = 3
 _MOST_ITEMS: Final = 4  # of a reason
 _BAR: Final = 10  # characters
 
@@ -115,35 +115,38 @@ def _bar(value: float, largest: float) -> Text:
     return Text("█" * length, FOR if value > 0 else AGAINST)
 
 
-def _foremost(reasons: "list[VerdictReason]", most: int) -> "list[VerdictReason]":
-    """Return the first reasons, and the rules of people wherever they stand."""
-    return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE]
-
-
 def _reasons(explanation: "Explanation", width: int) -> Table:
-    """Return the three strongest reasons for the label and the best one against, with their weightiest items."""
-    about, labels = explanation.verdict.about, tuple(explanation.verdict.claims)
-    reasons = explanation.reasons
+    """Return the reasons for the verdict and against it that a page shows, too, with their weightiest items."""
+    verdict, shown = explanation.verdict, ShownReasons.of(explanation)
+    labels = tuple(verdict.claims)
+    own, against = _titles(verdict)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column(f"for {about}", no_wrap=True)
+    table.add_column(own, no_wrap=True)
     table.add_column("sum", justify="right", no_wrap=True)
     table.add_column("lessons", no_wrap=True)
-    room = max(width - 2 * 2 - len(" +0.000") - _widest_counts(reasons, labels), 16)
-    for reason in _foremost([reason for reason in reasons if reason.share > 0], _MOST_REASONS):
-        _add_reason(table, reason, labels, FOR, room)
-    against = [reason for reason in reasons if reason.share <= 0]
-    if against:
-        table.add_row(Text("against", "bold"), "", "")
-    for reason in _foremost(against, 1):
-        _add_reason(table, reason, labels, AGAINST, room)
+    room = max(width - 2 * 2 - len(" +0.000") - _widest_counts(explanation.reasons, labels), 16)
+    for marked in shown.own:
+        _add_reason(table, marked.reason, labels, room)
+    if shown.against:
+        table.add_row(Text(against, "bold"), "", "")
+    for marked in shown.against:
+        _add_reason(table, marked.reason, labels, room)
     return table
+
+
+def _titles(verdict: "Verdict") -> tuple[str, str]:
+    """Return what stands above the reasons for the verdict, and above those against it."""
+    if verdict.label in verdict.claims:
+        return f"for {verdict.label}", "against"
+    return (f"for {verdict.about}", "against") if is_for(verdict) else (f"against {verdict.about}", "for")
 
 
 def _widest_counts(reasons: "Iterable[VerdictReason]", labels: tuple[str, ...]) -> int:
     return max((len(_counts(item, labels)) for reason in reasons for item in reason.items), default=0)
 
 
-def _add_reason(table: Table, reason: "VerdictReason", labels: tuple[str, ...], colour: str, room: int) -> None:
+def _add_reason(table: Table, reason: "VerdictReason", labels: tuple[str, ...], room: int) -> None:
+    colour = FOR if reason.share > 0 else AGAINST
     table.add_row(Text(reason.what, colour), Text(f"{reason.share:+.3f}", colour), "")
     for item in reason.items[:_MOST_ITEMS]:
         text = printable(item.text)

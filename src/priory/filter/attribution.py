@@ -172,22 +172,25 @@ def _shown_as(group: str, text: str) -> str:
     if group == "fact":
         return plain_fact(text)
     if group == "links":
-        return _host(text)
+        return _address(text)
     if group not in ("text", "code", "attachment") and ":" in text:
         name, _, value = text.partition(":")
         text = f"{name}: {value.lstrip()}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _host(link: str) -> str:
-    """Return the host of a link, or the beginning of a link without one.
+def _address(link: str) -> str:
+    """Return the host and path of a link, or the beginning of a link without a host.
 
-    >>> _host("https://ann@rb.gy:80/x?y"), _host("mailto:ann@mail.example")
-    ('rb.gy', 'mailto:ann@mail.example')
+    >>> _address("https://ann@rb.gy:80/x/y?z"), _address("http://rb.gy/"), _address("mailto:ann@mail.example")
+    ('rb.gy/x/y', 'rb.gy', 'mailto:ann@mail.example')
     """
     scheme, separator, rest = link.partition("://")
     if not separator:
         return link[:LONGEST]
-    for end in "/?#\\ ":
+    for end in "?#\\ ":
         rest = rest.partition(end)[0]
-    return rest.rpartition("@")[2].partition(":")[0][:LONGEST] or scheme
+    authority, slash, path = rest.partition("/")
+    host = authority.rpartition("@")[2].partition(":")[0] or scheme
+    address = f"{host}{slash}{path}" if path else host
+    return address if len(address) <= LONGEST else f"{address[: LONGEST - 1]}…"

@@ -226,6 +226,7 @@ class Counterfactual:
         if verdict.reason:
             return None  # not the costs alone have decided
         probabilities = list(verdict.probabilities.values())
+        most_probable = max(verdict.probabilities, key=lambda label: verdict.probabilities[label])
         expected = costs.expected(probabilities)
         others = [cost for label, cost in expected.items() if label != verdict.label]
         if not expected[verdict.label] or not others:
@@ -236,7 +237,9 @@ class Counterfactual:
         times = _rounded_up(times)
         dearer = _dearer(costs, verdict.label, times)
         label = cheapest(dearer.expected(probabilities))
-        return None if label == verdict.label else CostTurn(_mistake(verdict), times, label)
+        if label == verdict.label or (label in verdict.claims and label != most_probable):
+            return None  # dearer doubt would not make the less probable label a better answer
+        return CostTurn(_mistake(verdict), times, label)
 
 
 def _overlap(one: Thing, other: Thing) -> bool:

@@ -9,13 +9,13 @@ marks it. There are no inline styles, so a strict content security policy holds.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from priory.filter.explanation import SHADES
-from priory.filter.explanation_sums import costs_part, section_sums, sums_part, tone
+from priory.filter.explanation_sums import costs_part, sums_part, tone
 from priory.filter.sentence import chance
 from priory.filter.verdict import RULE
 from priory.filter.wording import since
@@ -70,7 +70,8 @@ class ShownReasons:
         reasons, sign = explanation.reasons, 1 if is_for(explanation.verdict) else -1
         own = [reason for reason in reasons if reason.share * sign > 0]
         against = [reason for reason in reasons if reason.share * sign < 0]
-        shown, shown_against = _foremost(own, MOST_REASONS), _foremost(against, 1)
+        given = {(reason.group, reason.share > 0) for reason in explanation.verdict.summary.reasons}
+        shown, shown_against = _foremost(own, MOST_REASONS, given), _foremost(against, 1, given)
         ignored = [reason for reason in reasons if not reason.share and reason.group == RULE]
         return cls(
             [MarkedReason(str(number), reason) for number, reason in enumerate(shown, 1)],
@@ -91,10 +92,13 @@ def is_for(verdict: "Verdict") -> bool:
     return verdict.label == verdict.about if verdict.label in verdict.claims else verdict.log_odds >= 0
 
 
-def _foremost(reasons: "Sequence[VerdictReason]", most: int) -> "list[VerdictReason]":
-    """Return the strongest reasons, all rules, and the strongest that a person can see, which the sentence names."""
-    visible = [reason for reason in reasons if reason.is_visible and reason.items][:most]
-    return [reason for i, reason in enumerate(reasons) if i < most or reason.group == RULE or reason in visible]
+def _foremost(reasons: "Sequence[VerdictReason]", most: int, given: "Set[tuple[str, bool]]") -> "list[VerdictReason]":
+    """Return the strongest reasons, all rules, and the reasons that the sentence gives, by group and side."""
+    return [
+        reason
+        for i, reason in enumerate(reasons)
+        if i < most or reason.group == RULE or (reason.group, reason.share > 0) in given
+    ]
 
 
 def page(explanation: "Explanation", background: str = "") -> str:
@@ -202,15 +206,15 @@ def _emphasised(verdict: "Verdict") -> list[str]:
 
 def _message(explanation: "Explanation", marks: Mapping[int, str], heading: str) -> Html:
     """Return the message as it reads, with reasons marked, and its other sections folded away."""
-    sums = {} if explanation.verdict.is_untaught else section_sums(explanation)
+    has_sums = not explanation.verdict.is_untaught
     shown = [section for section in explanation.sections if section.text.strip()]
     text = [section for section in shown if section.name == "text"]
     others = [section for section in shown if section.name != "text"]
     return element(
         "div",
         *([_text(section, marks, heading) for section in text] or [element("p", "It has no text.", class_="quiet")]),
-        *(_folded(section, sums.get(section.name, ""), marks) for section in others),
-        *([] if explanation.verdict.is_untaught else [_legend(explanation.verdict)]),
+        *(_folded(section, marks, has_sum=has_sums) for section in others),
+        *([_legend(explanation.verdict)] if has_sums else []),
         class_="card message",
     )
 
@@ -225,13 +229,12 @@ def _text(section: "ColouredSection", marks: Mapping[int, str], heading: str) ->
     )
 
 
-def _folded(section: "ColouredSection", rounded: str, marks: Mapping[int, str]) -> Html:
+def _folded(section: "ColouredSection", marks: Mapping[int, str], *, has_sum: bool) -> Html:
     """Return a section that opens with a click; its summary names the reasons in it."""
     found = sorted({marks[piece.item] for piece in section.pieces if piece.item in marks})
     reasons = f" · reason{'s' * (len(found) > 1)} {', '.join(found)}" if found else ""
-    summary = element(
-        "summary", section.name.capitalize(), " ", element("span", f"{rounded}{reasons}", class_="quiet n")
-    )
+    total = short(section.total) if has_sum else ""
+    summary = element("summary", section.name.capitalize(), " ", element("span", f"{total}{reasons}", class_="quiet n"))
     return element(
         "section",
         element("details", summary, *_marked(section, marks)),
@@ -249,8 +252,9 @@ def _marked(section: "ColouredSection", marks: Mapping[int, str], class_: str = 
     # A long section scrolls in its own box, which must be focusable; browsers drop a line feed that comes first.
     classes = " ".join(filter(None, (class_, "long" * is_long))) or None
     box = element("pre", Html("\n"), *text, dir="auto", class_=classes, tabindex="0" if is_long else None)
-    left = f"Only the first {MOST_SPANS:,} pieces are coloured; the rest adds {sum(s.total for s in rest):+.3f}."
-    return [box, element("p", left, class_="quiet")] if rest else [box]
+    left = short(sum(span.total for span in rest))
+    how_many = f"Only the first {MOST_SPANS:,} pieces are coloured; the rest adds {left}."
+    return [box, element("p", how_many, class_="quiet")] if rest else [box]
 
 
 def _span(span: "Span", mark: str | None) -> Html:
@@ -270,7 +274,8 @@ def _legend(verdict: "Verdict") -> Html:
         element("span", "Orange", class_="p4"),
         f" speaks for {verdict.about}, ",
         element("span", "blue", class_="m4"),
-        " against it; the stronger the colour, the more. A dot in a box is a character that cannot be seen.",
+        " against it; the stronger the colour, the more, compared with the rest of this message. ",
+        "A dot in a box is a character that cannot be seen.",
         class_="quiet legend",
     )
 
@@ -300,25 +305,27 @@ def _reasons(
 
 
 def _others(reasons: "Sequence[VerdictReason]") -> list[Html]:
-    """Return a line for the reasons that are not shown."""
+    """Return a line for the reasons that are not shown, which opens with a click."""
     if not reasons:
         return []
-    words = "One weaker reason" if len(reasons) == 1 else f"{len(reasons)} weaker reasons"
-    return [_rest(words, math.fsum(reason.share for reason in reasons), "reason-of")]
+    words = "One weaker reason" if len(reasons) == 1 else f"{len(reasons)} other reasons, each weaker"
+    share = math.fsum(reason.share for reason in reasons)
+    summary = element("summary", element("span", words, class_="what"), element("span", short(share), class_="n"))
+    rows = [_rest(reason.what, reason.share) for reason in reasons]
+    return [element("li", element("details", summary, element("ul", *rows)), class_="others quiet")]
 
 
-def _rest(words: str, share: float, class_: str | None = None) -> Html:
-    """Return a line for what is not listed, with its share."""
-    what, n = element("span", words, class_="what quiet"), element("span", short(share), class_="n quiet")
-    return element("li", *([element("span")] if class_ else []), what, n, class_=class_)
+def _rest(words: str, share: float) -> Html:
+    """Return a line of words with their share."""
+    return element("li", element("span", words, class_="what quiet"), element("span", short(share), class_="n quiet"))
 
 
 def _how_they_add_up(verdict: "Verdict") -> str:
     """Return what the numbers beside the reasons mean: the whole sum, and the probability that follows from it."""
     about, prior, total = verdict.about, short(verdict.prior), short(verdict.log_odds)
     return (
-        f"Numbers above 0 speak for {about}, those below 0 against it. With {prior} for any mail, they add up to "
-        f"{total}: a chance of {chance(verdict.probability)} that it is {about}."
+        f"Numbers above 0 speak for {about}, those below 0 against it. Any mail starts at {prior}; with all reasons "
+        f"this message is at {total}: a chance of {chance(verdict.probability)} that it is {about}."
     )
 
 

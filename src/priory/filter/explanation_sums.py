@@ -34,7 +34,7 @@ def costs_part(verdict: "Verdict", before: float | None, heading: str) -> Html:
         element(
             "p",
             f"It is {chance(verdict.probability)}. {_zones_in_words(verdict)}"
-            f"The answer that may cost least decides: {costs}.",
+            f"Expected cost of each answer: {costs}. The lowest is given.",
             class_="quiet",
         ),
         class_="card costs",

@@ -25,8 +25,9 @@ NAMES: Final = {
     "labels": "the other labels",
     "rule": "rules of people",
 }
+CODE: Final = "code"
 #: Groups whose items a person can find in the message.
-VISIBLE: Final = frozenset(NAMES) - {"code", "other", "familiarity", "labels"}
+VISIBLE: Final = frozenset(NAMES) - {CODE, "other", "familiarity", "labels"}
 #: The kind of an item whose counts are those of the header's name, whatever its value.
 HEADER_NAME: Final = "header name"
 

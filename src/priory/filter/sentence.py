@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from priory.filter.reasons import HEADER_NAME, Item, VerdictReason
+from priory.filter.reasons import CODE, HEADER_NAME, Item, VerdictReason
 
 if TYPE_CHECKING:
     from priory.filter.verdict import Claim, Verdict
@@ -27,12 +27,24 @@ _STOP_WORDS_TEXT: Final = """
 about after all also and any are been but can could did does for from get had has have here how into its just like may
 more most much must not now one only other our out over shall she should some such than that the their them then there
 these they this those too very was were what when where which who will with would you your
+mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday
+jan feb mar apr jun jul aug sep oct nov dec january february march april june july august september october november
+december http https www build version list
 der die das und ist nicht von mit les des est pour que dans los las por una para con
 """
 _STOP_WORDS: Final = frozenset(_STOP_WORDS_TEXT.split())
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _SERVER: Final = re.compile(r"(?<![@\w.-])(?:(?:[\w-]+\.)+[\w-]*[^\W\d_][\w-]*|\d+(?:\.\d+){3})")
 _SAYS: Final[Mapping[str, str]] = {"text": "it says", "attachment": "it has the attachment", "rule": "a rule says"}
+_WRITTEN_WITH: Final = "it was written with"
+_HEADERS_SAY: Final[Mapping[str, str]] = {
+    "from": "it is from",
+    "to": "it is to",
+    "cc": "it is to",
+    "delivered-to": "it is to",
+    "x-mailer": _WRITTEN_WITH,
+    "user-agent": _WRITTEN_WITH,
+}
 _LINKS: Final[Mapping[str, str]] = {
     "address of numbers": "a link goes to a bare number instead of a name",
     "shows another host": "a link shows another address than it opens",
@@ -41,15 +53,18 @@ _LINKS: Final[Mapping[str, str]] = {
 
 
 class VerdictSummary(NamedTuple):
-    """The sentence, and the words of the message that it names."""
+    """The sentence, the words of the message that it names, and the reasons that it gives."""
 
     sentence: str
-    named: tuple[str, ...]
+    named: tuple[str, ...] = ()
+    reasons: tuple[VerdictReason, ...] = ()
 
 
 class _Clause(NamedTuple):
     text: str
     named: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()  #: the names of the candidates
+    reason: VerdictReason | None = None
 
 
 class _Candidate(NamedTuple):
@@ -119,7 +134,7 @@ def _has_word(text: str) -> bool:
 def summarise(verdict: "Verdict") -> VerdictSummary:
     """Return a verdict in one sentence."""
     if verdict.is_untaught:
-        return VerdictSummary(f"Unsure: {verdict.reason}.", ())
+        return VerdictSummary(f"Unsure: {verdict.reason}.")
     is_sure = verdict.label in verdict.claims
     label = verdict.label if is_sure and len(verdict.claims) > 2 else verdict.about
     claim = verdict.claims[label]
@@ -130,28 +145,42 @@ def summarise(verdict: "Verdict") -> VerdictSummary:
     least = LEAST_PART * sum([abs(reason.share) for reason in reasons])
     strong = [reason for reason in reasons if abs(reason.share) >= least]
     own = _clauses([reason for reason in strong if reason.share * sign > 0], sides, MOST_REASONS)
-    against = _clauses([reason for reason in strong if reason.share * sign < 0], sides, 1)
-    return _joined(_how_sure(verdict), own or [_Clause(_why_nothing(reasons, sign))], against)
+    if not any(clause.named for clause in own):
+        own = []
+    others = [reason for reason in strong if reason.share * sign < 0 and reason.group != CODE]
+    against = _clauses(others, sides, 1, [name for clause in own for name in clause.items])
+    titles = ("", "Against: ") if is_sure else _titles(verdict.about, is_about=is_about)
+    return _joined(_how_sure(verdict), titles, own or [_Clause(_why_nothing(reasons, sign))], against)
 
 
-def _joined(head: str, own: list[_Clause], against: list[_Clause]) -> VerdictSummary:
+def _titles(about: str, *, is_about: bool) -> tuple[str, str]:
+    """Return what precedes the reasons of each side in the sentence of an unsure verdict."""
+    titles = f"For {about}: ", f"Against {about}: "
+    return titles if is_about else titles[::-1]
+
+
+def _joined(head: str, titles: tuple[str, str], own: list[_Clause], against: list[_Clause]) -> VerdictSummary:
     """Return the clauses as a sentence; the weakest are left out if it gets too long."""
+    own_title, against_title = titles if own[0].reason else ("", titles[1])
+    end = "." if own_title else "" if head.endswith(":") else ":"
     while True:
-        sentence = f"{head} {'; '.join(clause.text for clause in own)}."
+        sentence = f"{head}{end} {own_title}{'; '.join(clause.text for clause in own)}."
         if against:
-            sentence += f" Against: {against[0].text}."
-        if len(sentence) <= MOST or len(own) == 1:
-            return VerdictSummary(sentence, tuple(text for clause in (*own, *against) for text in clause.named))
+            sentence += f" {against_title}{against[0].text}."
+        if len(sentence) <= MOST or not any(clause.named for clause in own[:-1]):
+            clauses = (*own, *against)
+            return VerdictSummary(
+                sentence,
+                tuple(text for clause in clauses for text in clause.named),
+                tuple(clause.reason for clause in clauses if clause.reason),
+            )
         own = own[:-1]
 
 
 def _how_sure(verdict: "Verdict") -> str:
     if verdict.label not in verdict.claims:
         head = f"Unsure ({chance(verdict.probability)} {verdict.about})"
-        if not verdict.reason:
-            return f"{head}:"
-        side = "for" if verdict.log_odds >= 0 else "against"
-        return f"{head}: {verdict.reason}. What is known speaks {side} {verdict.about}:"
+        return f"{head}: {verdict.reason}" if verdict.reason else head
     p = verdict.claims[verdict.label].probability
     how = "Almost certainly" if p >= ALMOST_CERTAIN else "Probably" if p >= 0.5 else "Perhaps"
     return f"{how} {_NAMES.get(verdict.label, verdict.label)} ({chance(p)}):"
@@ -163,12 +192,30 @@ def chance(p: float) -> str:
     >>> chance(0.614), chance(0.9961), chance(0.0004), chance(0.99999)
     ('61 %', '99.6 %', '0.04 %', 'over 99.99 %')
     """
+    return _percentage(p, _decimals(p))
+
+
+def chances(p: float, other: float) -> tuple[str, str]:
+    """Format two probabilities as percentages; with as many digits, if both are near 0 or 1.
+
+    >>> chances(0.999, 0.9991), chances(0.96, 0.92), chances(0.995, 0.5)
+    (('99.90 %', '99.91 %'), ('96 %', '92 %'), ('99.5 %', '50 %'))
+    """
+    one, two = _decimals(p), _decimals(other)
+    if one and two:
+        one = two = max(one, two)
+    return _percentage(p, one), _percentage(other, two)
+
+
+def _decimals(p: float) -> int:
+    nearest = min(p, 1 - p)
+    return 0 if nearest >= 0.01 else 1 if nearest >= 0.001 else 2
+
+
+def _percentage(p: float, decimals: int) -> str:
     if p > 0.9999:
         return "over 99.99 %"
-    if p < 0.0001:
-        return "under 0.01 %"
-    nearest = min(p, 1 - p)
-    return f"{100 * p:.{0 if nearest >= 0.01 else 1 if nearest >= 0.001 else 2}f} %"
+    return "under 0.01 %" if p < 0.0001 else f"{100 * p:.{decimals}f} %"
 
 
 def _why_nothing(reasons: Sequence[VerdictReason], sign: int) -> str:
@@ -183,26 +230,46 @@ def _why_nothing(reasons: Sequence[VerdictReason], sign: int) -> str:
     return f"only {own[0].what} says so"
 
 
-def _clauses(reasons: Sequence[VerdictReason], sides: _Sides, most: int) -> list[_Clause]:
-    """Return clauses about the weightiest of these reasons that a person can see."""
-    return [_clause(reason, sides) for reason in [r for r in reasons if r.items and r.is_visible][:most]]
+def _clauses(reasons: Sequence[VerdictReason], sides: _Sides, most: int, names: Sequence[str] = ()) -> list[_Clause]:
+    """Return clauses about the weightiest of these reasons, none of which names anything twice, nor these names."""
+    clauses: list[_Clause] = []
+    for reason in reasons:
+        if len(clauses) == most:
+            break
+        clause = _clause(reason, sides, [*names, *(name for clause in clauses for name in clause.items)])
+        if clause:
+            clauses.append(clause._replace(reason=reason))
+    return clauses
 
 
-def _clause(reason: VerdictReason, sides: _Sides) -> _Clause:
-    """Return a clause about the item of a reason that is best named."""
-    best = _best(reason.items, sides)
+def _clause(reason: VerdictReason, sides: _Sides, names: Sequence[str]) -> _Clause | None:
+    """Return a clause about the item of a reason that is best named; None if there is none, or all have been named."""
+    side = sides.own if reason.share > 0 else sides.others
+    if reason.group == CODE:
+        return _Clause(f"its HTML code looks like that of {side}")
+    best = _best(reason.items, sides, names) if reason.is_visible else _NOTHING
+    if not best.worth:
+        return None
     if reason.group == "text":
-        second = _best(reason.items, sides, best.name)
+        second = _best(reason.items, sides, [*names, best.name])
         if second.worth and 2 * second.worth >= best.worth:
             return _two_words(best, second)
-    text, named = _told(reason.group, best.item, sides.own if reason.share > 0 else sides.others)
+    text, named = _told(reason.group, best.item, side)
+    return _Clause(f"{text}{_as_lessons_did(reason.group, text, best)}", named, (best.name,))
+
+
+def _as_lessons_did(group: str, text: str, best: _Candidate) -> str:
+    """Return how many lessons of each side had what a clause says, if that tells."""
     if not best.told:
-        return _Clause(text, named)
-    return _Clause(f"{text}, as in {best.told}" if reason.group == "fact" else f"{text}, as {best.told} did", named)
+        return ""
+    part = _cut(best.item.known)
+    if "“" in text and part in text and f"“{part}”" not in text:  # lessons had a part of what is quoted
+        return f" (“{part}”: {best.told.replace(' and ', ', ')})"
+    return f", as in {best.told}" if group == "fact" else f", as {best.told} did"
 
 
-def _best(items: Iterable[Item], sides: _Sides, other: str = "") -> _Candidate:
-    """Return the item that is best named, and is not the other; one that is worth nothing if there is none.
+def _best(items: Iterable[Item], sides: _Sides, names: Iterable[str]) -> _Candidate:
+    """Return the item that is best named, and has none of these names; one that is worth nothing if there is none.
 
     An item is worth at most its share, so light items need no look.
     """
@@ -211,7 +278,7 @@ def _best(items: Iterable[Item], sides: _Sides, other: str = "") -> _Candidate:
         if abs(item.share) <= best.worth:
             break
         candidate = sides.candidate(item)
-        if candidate.worth > best.worth and not (other and _is_part(candidate.name, other)):
+        if candidate.worth > best.worth and not any(_is_part(candidate.name, name) for name in names):
             best = candidate
     return best
 
@@ -226,7 +293,7 @@ def _two_words(one: _Candidate, other: _Candidate) -> _Clause:
         f"“{_cut(each.name)}” ({each.told.replace(' and ', ', ')})" if each.told else f"“{_cut(each.name)}”"
         for each in (one, other)
     ]
-    return _Clause(f"it says {' and '.join(parts)}", (_cut(one.name), _cut(other.name)))
+    return _Clause(f"it says {' and '.join(parts)}", (_cut(one.name), _cut(other.name)), (one.name, other.name))
 
 
 def _cut(text: str) -> str:
@@ -244,7 +311,7 @@ def _told(group: str, item: Item, side: str) -> tuple[str, tuple[str, ...]]:
     if group == "fact":
         return _fact(item)
     if group == "links":
-        return _quoted("a link says", item.known) if item.known else _goes_to(item.text)
+        return _quoted("a link says", item.known) if item.known else _goes_to(item.text.partition("/")[0])
     return _header(group, item, side)
 
 
@@ -256,19 +323,16 @@ def _header(group: str, item: Item, side: str) -> tuple[str, tuple[str, ...]]:
     >>> _header("route", Item("Received: from [192.0.2.164] by…", 0.5), "spam")[0]
     'its header Received looks like that of spam'
     """
-    name, _, value = item.text.partition(": ")
-    value = item.known or value
+    name, _, whole = item.text.partition(": ")
+    value = item.known or whole
     if group == "subject":
         return _quoted("its subject says", value)
     if not item.known:
         return f"its header {_cut(name)} looks like that of {side}", (_cut(name),)
     if name.lower() == "received" and (server := _SERVER.search(value)):
         return f"it came through {_cut(server[0])}", (_cut(server[0]),)
-    if name.lower() == "from":
-        return _quoted("it is from", value)
-    if name.lower() in ("x-mailer", "user-agent"):
-        return _quoted("it was written with", value)
-    return _quoted(f"its header {_cut(name)} says", value)
+    says = _HEADERS_SAY.get(name.lower(), f"its header {_cut(name)} says")
+    return _quoted(says, whole if says == _WRITTEN_WITH else value)
 
 
 def _goes_to(host: str) -> tuple[str, tuple[str, ...]]:
@@ -287,7 +351,7 @@ def _link(item: Item) -> tuple[str, tuple[str, ...]]:
     """Return what a feature of a link says: a host, or one of the words that `features/kinds.pyx` writes."""
     value = _cut(item.known)
     if value in _LINKS:
-        return _LINKS[value], (item.text,)
+        return _LINKS[value], (item.text.partition("/")[0],)
     if value.startswith(("ends in ", "port ")):
         return f"a link {value.replace('port', 'goes to port')}", (value.rpartition(" ")[2],)
     if "." in value:

@@ -12,7 +12,7 @@ from priory.filter.counterfactual import CostTurn, Counterfactuals, Turn
 from priory.filter.influence import LessonInfluence, LessonsBehind, SimilarLesson
 from priory.filter.lessons import iso_time
 from priory.filter.reasons import Item
-from priory.filter.sentence import chance
+from priory.filter.sentence import chances
 from priory.filter.silence import SOURCE as SILENCE
 from priory.filter.verdict import Verdict, probability
 from priory.html.numbers import percent
@@ -111,20 +111,20 @@ def forget_command(lesson: Lesson) -> str:
 def deciding(lessons: Sequence[LessonInfluence], verdict: Verdict, most: int = MOST) -> list[DecidingLesson]:
     """Return lessons that moved a verdict much in words, the first of some influential ones."""
     return [
-        DecidingLesson(lesson_words(influence.lesson), _effect(influence, verdict), influence.lesson)
+        DecidingLesson(lesson_words(influence.lesson), effect, influence.lesson)
         for influence in lessons[:most]
-        if abs(influence.adds) >= LEAST_EFFECT
+        if abs(influence.adds) >= LEAST_EFFECT and (effect := _effect(influence, verdict))
     ]
 
 
 def _effect(influence: LessonInfluence, verdict: Verdict) -> str:
-    """Return which way a lesson moved a verdict, and what would be said without it."""
+    """Return which way a lesson moved a verdict, and what would be said without it; empty if both look the same."""
+    now, without = chances(verdict.probability, probability(influence.log_odds))
+    if now == without:
+        return ""
     way = f"{'towards' if influence.adds > 0 else 'away from'} {verdict.about}"
     then = f", so {influence.label}" if influence.label != verdict.label else ""
-    now, without = chance(verdict.probability), chance(probability(influence.log_odds))
-    return (
-        f"{way}: without it {without} instead of {now}{then}" if now != without else f"{way}, by less than can be shown"
-    )
+    return f"{way}: without it {without} instead of {now}{then}"
 
 
 def most_like(lessons: Sequence[SimilarLesson], most: int = MOST) -> list[LikeLessons]:
@@ -168,9 +168,8 @@ def turn_sentences(turns: Counterfactuals) -> list[str]:
             f"It would have been {turns.lesson.label} without one lesson: {lesson_words(turns.lesson.lesson)}."
         )
     if turns.cost:
-        sentences.append(
-            f"It would have been {turns.cost.label} if {turns.cost.mistake} cost {_times(turns.cost)} as much."
-        )
+        cost = f"the cost of {turns.cost.mistake}"
+        sentences.append(f"It would have been {turns.cost.label} if you had set {cost} {_times(turns.cost)} as high.")
     return sentences or [NOTHING_TURNS]
 
 

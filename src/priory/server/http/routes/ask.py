@@ -53,7 +53,7 @@ class QuestionAnswer(TypedDict):
         str,
         Field(
             description="The verdict and its strongest reasons in words; text of the message is in it.",
-            examples=["Unsure (61 % spam): it says “backlinks”, as 14 spam and no ham did."],
+            examples=["Unsure (61 % spam). For spam: it says “backlinks”, as 14 spam and no ham did."],
         ),
     ]
 

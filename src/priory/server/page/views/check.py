@@ -297,10 +297,13 @@ def _contradiction(reason: "VerdictReason", item: "Item", attribution: "Attribut
     target = ignorable_target(reason.group, item, attribution)
     if target is None:
         return Html()
-    words = (
-        f"ignore {item.text.partition(':')[0]}" if target.thing is RuleThing.HEADER else f"ignore this {target.thing}"
-    )
-    return _rule_button(f"{words} from now on", "ignore", target, may=may, class_="link")
+    if target.thing is RuleThing.HEADER:
+        words = f"the header {item.text.partition(':')[0]}"
+    elif target.thing in (RuleThing.WORD, RuleThing.PHRASE):
+        words = f"“{target.text}”"
+    else:
+        words = f"this {target.thing}"
+    return _rule_button(f"ignore {words} from now on", "ignore", target, may=may, class_="link")
 
 
 def shortcuts(labels: Sequence[str]) -> dict[str, str]:
