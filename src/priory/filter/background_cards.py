@@ -1,7 +1,7 @@
 """What is behind a verdict, as cards of a page: its lessons, similar lessons, and what would have changed it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from priory.filter.wording import deciding, forget_command, most_like, turn_sentences
 from priory.html.builder import Html, element
@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from priory.filter.background import Background
     from priory.filter.wording import LikeLessons
     from priory.journal import Lesson
+
+_TRIED: Final = (
+    "Each was tried: the message was judged again in this way. Without its headers or text, a message is also "
+    "less like the lessons, so more changes than the numbers of the missing parts."
+)
 
 
 def forget_code(lesson: "Lesson") -> Html:
@@ -32,11 +37,12 @@ def background_cards(
     if lessons.similar:
         cards.append(_card(heading, "Lessons most like it", [_like(like, undo) for like in most_like(lessons.similar)]))
     sentences = [element("li", words) for words in turn_sentences(background.turns)]
-    return element("div", *cards, _card(heading, "What would have changed it", sentences))
+    return element("div", *cards, _card(heading, "What would have changed it", sentences, _TRIED))
 
 
-def _card(heading: str, title: str, rows: Sequence[Html]) -> Html:
-    return element("section", element(heading, title), element("ul", *rows), class_="card background")
+def _card(heading: str, title: str, rows: Sequence[Html], note: str = "") -> Html:
+    notes = [element("p", note, class_="quiet legend")] if note else []
+    return element("section", element(heading, title), element("ul", *rows), *notes, class_="card background")
 
 
 def _like(like: "LikeLessons", undo: "Callable[[Lesson], Html]") -> Html:

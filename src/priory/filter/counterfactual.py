@@ -31,7 +31,7 @@ _OF_HEADERS: Final = ("subject", "sender", "route", "program", "list", "header")
 LARGE: Final = {"origin": ("sender", "route", "list"), "headers": _OF_HEADERS}
 _NAMES: Final = {
     **NAMES,
-    "text": "any of its words",
+    "text": "its whole text and HTML code",
     "links": "any of its links",
     "sender": "the headers that name the sender",
     "route": "the headers that tell the way it came",
