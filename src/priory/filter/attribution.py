@@ -37,6 +37,15 @@ class PlacedShare(NamedTuple):
     share: float
 
 
+class FirstText(NamedTuple):
+    """Where an item begins for the first time, in the bytes of its section, and its text there."""
+
+    section: str
+    shown: bytes
+    start: int
+    text: str
+
+
 class Attribution:
     """The places of a message with their exact shares of a score, and the reasons that they add up to."""
 
@@ -128,6 +137,15 @@ class Attribution:
             return ()
         sections = self.places.sections
         return tuple(Place(sections[s].name, first, last) for s, first, last, _ in self.places.places_of(item.number))
+
+    def first_text_of(self, item: Item) -> FirstText | None:
+        """Return the first place of an item with its text; None if it is nowhere in the message."""
+        places = self.places_of(item)
+        if not places:
+            return None
+        section, start, end = places[0]
+        shown = next(other.shown for other in self.places.sections if other.name == section)
+        return FirstText(section, shown, start, shown[start:end].decode("utf-8", "replace"))
 
     def shares(self) -> list[PlacedShare]:
         """Return every place in the order of the sections: words of the text, lines of headers, links, tags, facts."""

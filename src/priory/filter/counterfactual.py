@@ -120,12 +120,10 @@ def things_of(attribution: "Attribution", *, towards: bool) -> list[Thing]:
 
 def _thing(attribution: "Attribution", group: str, item: Item) -> Thing | None:
     """Return an item as something that can be taken out; None for facts and the like."""
-    places = attribution.places_of(item)
-    if not places:
+    first = attribution.first_text_of(item)
+    if first is None:
         return None
-    section, start, end = places[0]
-    shown = next(each.shown for each in attribution.places.sections if each.name == section)
-    text = shown[start:end].decode("utf-8", "replace")
+    section, shown, start, text = first
     if section == "headers":
         return Thing(group, item.text, item.share, headers=(_header(shown, start),))
     if section == "text":

@@ -36,15 +36,13 @@ def decisive_targets(message: Message) -> list[RuleTarget]:
 
 def ignorable_target(group: str, item: "Item", attribution: "Attribution") -> RuleTarget | None:
     """Return what can be ignored so that an item of a reason counts nothing: its words, its header, or the sender."""
-    places = attribution.places_of(item)
-    if not places:
+    first = attribution.first_text_of(item)
+    if first is None:
         return None
-    section, start, end = places[0]
-    shown = next(each.shown for each in attribution.places.sections if each.name == section)
-    text = shown[start:end].decode("utf-8", "replace")
-    if section == "text":
+    text = first.text
+    if first.section == "text":
         return next(_checked(RuleThing.PHRASE if len(text.split()) > 1 else RuleThing.WORD, text), None)
-    if section != "headers" or ":" not in text:
+    if first.section != "headers" or ":" not in text:
         return None
     name, _, value = text.partition(":")
     if group == "sender" and name.lower() == "from":
