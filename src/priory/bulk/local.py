@@ -5,6 +5,7 @@ features, and this process alone counts, in order. Files are sent to the workers
 contents.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -113,9 +114,11 @@ def _check(
     filter_: Filter, mail: Iterable[Labelled], to_text: Callable[[Verdict, Labelled], str], user: str, located: bool
 ) -> CheckResult:
     messages = list(mail)
-    verdicts = list(filter_.check_many([message.raw for message in messages], user, located=located))
-    text = "".join(map(to_text, verdicts, messages))
-    return CheckResult(text, len(verdicts), verdicts[-1].reason if verdicts and verdicts[-1].is_untaught else "")
+    verdicts = deque(filter_.check_many([message.raw for message in messages], user, located=located))
+    reason = verdicts[-1].reason if verdicts and verdicts[-1].is_untaught else ""
+    # Reasons take much memory. Each verdict is dropped once it is text, so the next uses memory that is in the caches.
+    text = "".join([to_text(verdicts.popleft(), message) for message in messages])
+    return CheckResult(text, len(messages), reason)
 
 
 #: A message as a worker returns it: digest, sender, packed features, identity, subject, label and source.

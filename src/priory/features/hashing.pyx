@@ -396,9 +396,11 @@ cdef class Keys:
         cdef array buckets = _filled(BUCKETS, n, self.keys + self.closed)
         cdef array starts = _filled(PLACES, n, self.starts + self.closed)
         cdef array ends = _filled(PLACES, n, self.ends + self.closed)
+        cdef uint32_t* bucket = <uint32_t*> buckets.data.as_uints
+        cdef uint32_t mask = (<uint32_t> 1 << self.own_bits) - 1
         cdef Py_ssize_t i
         for i in range(n):
-            buckets.data.as_uints[i] &= (<uint32_t> 1 << self.own_bits) - 1
+            bucket[i] &= mask
         value = _cut_out(name, starts, ends) if name else _decoded(self._values)
         self._found.append((self.number, (section, buckets, starts, ends, value)))
         self._values = []

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
+from priory.features.sections cimport Section
 from priory.features.units cimport Units
 
 
@@ -15,6 +16,8 @@ cdef struct Stretch:  # the occurrences of one kind in one section
 cdef struct Piece:  # adjacent units that are shown together
     int32_t first, last, group
     int32_t leader, more  # the first piece with the same text, and the next one; -1 after the last
+    const uint8_t* text  # in lower case, if pieces of this group can have the same text
+    int32_t length  # of the text
     double share
     double total  # of all pieces with the same text, if this is the leader
 
@@ -36,10 +39,11 @@ cdef class Places:
     cdef int _find_terms(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1
     cdef int _split(self, dict headers) except -1
     cdef int _spread(self, list ignored) except -1
+    cdef int _take(self, Section section, list ignored, double* heat) except -1
     cdef int _fold(self) except -1
     cdef int _join(self) except -1
     cdef int _merge(self) except -1
-    cdef const uint8_t* _text(self, const Piece* piece, Py_ssize_t* length) noexcept
+    cdef void _find_text(self, Piece* piece) noexcept
     cdef Py_ssize_t _phrase_end(self, Py_ssize_t u, double least, double* share) noexcept
     cdef tuple _item(self, Py_ssize_t i, uint32_t kinds)
     cdef Py_ssize_t _known(self, Py_ssize_t section, Py_ssize_t first, Py_ssize_t last, bint positive, uint32_t kinds,

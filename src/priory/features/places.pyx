@@ -11,14 +11,13 @@ have no share; `taken` has what they would have. Adjacent words of one line
 are one item, a phrase, if their shares are noteworthy and have the same sign.
 """
 
-from array import array
-
+from cpython.array cimport array
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 from priory.features.hashing cimport Tokens
 from priory.features.sections cimport Section, words_of
@@ -95,14 +94,13 @@ cdef class Places:
         """Note the occurrences in sections that have any text; return these sections."""
         cdef list sections = []
         cdef Section section
-        cdef const uint32_t[::1] buckets
-        cdef const int32_t[::1] starts, ends
+        cdef array buckets, starts, ends
         cdef Stretch* stretch
-        cdef Py_ssize_t i, number, kind
+        cdef Py_ssize_t i, number, kind, n
         for i in range(len(found)):
-            kind, (section, some_buckets, some_starts, some_ends, _) = found[i]
-            buckets, starts, ends = some_buckets, some_starts, some_ends
-            if buckets.shape[0] == 0 or len(section.shown) == 0:
+            kind, (section, buckets, starts, ends, _) = found[i]
+            n = len(buckets)
+            if n == 0 or len(section.shown) == 0:
                 continue
             number = 0
             while number < len(sections) and sections[number] is not section:
@@ -110,14 +108,13 @@ cdef class Places:
             if number == len(sections):
                 sections.append(section)
             stretch = &self.stretch[self.n_stretches]
-            stretch.found, stretch.kind, stretch.section, stretch.n = i, kind, number, buckets.shape[0]
-            stretch.at, stretch.bucket = self.n_occurrences, &buckets[0]
-            if not _are_inside(starts, ends, len(section.shown)):
-                some_starts, some_ends = _moved_inside(starts, ends, len(section.shown))
-                self._moved += [some_starts, some_ends]  # keeps them alive
-                starts, ends = some_starts, some_ends
-            stretch.start, stretch.end = &starts[0], &ends[0]
-            stretch.is_sorted = _are_sorted(starts)
+            stretch.found, stretch.kind, stretch.section, stretch.n = i, kind, number, n
+            stretch.at, stretch.bucket = self.n_occurrences, <const uint32_t*> buckets.data.as_uints
+            if not _are_inside(starts, ends, <int32_t> len(section.shown)):
+                starts, ends = _moved_inside(starts, ends, len(section.shown))
+                self._moved += [starts, ends]  # keeps them alive
+            stretch.start, stretch.end = <const int32_t*> starts.data.as_ints, <const int32_t*> ends.data.as_ints
+            stretch.is_sorted = _are_sorted(stretch.start, n)
             self.n_occurrences += stretch.n
             self.n_stretches += 1
         return sections
@@ -125,14 +122,17 @@ cdef class Places:
     cdef int _find_terms(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1:
         """Find the term of each occurrence, and count the bytes that each term covers.
 
-        Buckets are sorted and spread evenly, so their highest bits nearly say where they are.
+        Buckets are sorted and spread evenly, so their highest bits nearly say where they are: mostly within one step,
+        which is taken without a branch that the processor would have to predict.
         """
         cdef Py_ssize_t s, i, kind = -1, begin = 0, end = 0, most = 1
         cdef int shift = 0
-        cdef uint32_t bucket
+        cdef uint32_t bucket, last = 0
         cdef int32_t* first
+        cdef int32_t* term_of
+        cdef int32_t* covered = self.covered
         cdef Stretch* stretch
-        cdef int32_t term
+        cdef int32_t term, without_term = <int32_t> self.n_terms
         self.term_of = <int32_t*> PyMem_Malloc((self.n_occurrences + 1) * sizeof(int32_t))
         for i in range(offsets.shape[0] - 1):
             most = max(most, offsets[i + 1] - offsets[i])
@@ -150,17 +150,20 @@ cdef class Places:
                     shift += 1
                 for i in range(end - 1, begin - 1, -1):
                     first[buckets[i] >> shift] = <int32_t> i
+                last = buckets[end - 1] if end > begin else 0
+            term_of = &self.term_of[stretch.at]
             for i in range(stretch.n):
                 bucket = stretch.bucket[i]
-                term = <int32_t> self.n_terms
-                if end > begin and bucket <= buckets[end - 1]:
+                term = without_term
+                if end > begin and bucket <= last:
                     term = max(first[bucket >> shift], <int32_t> begin)
-                    while term < end and buckets[term] < bucket:
+                    term += buckets[term] < bucket
+                    while buckets[term] < bucket:
                         term += 1
-                    if term >= end or buckets[term] != bucket:
-                        term = <int32_t> self.n_terms
-                self.term_of[stretch.at + i] = term
-                self.covered[term] += stretch.end[i] - stretch.start[i]
+                    if buckets[term] != bucket:
+                        term = without_term
+                term_of[i] = term
+                covered[term] += stretch.end[i] - stretch.start[i]
         PyMem_Free(first)
         return 0
 
@@ -212,9 +215,7 @@ cdef class Places:
         cdef Unit* unit
         cdef int32_t term
         cdef double heat, share
-        cdef double* changes
-        cdef bytes owners
-        cdef const uint8_t* owner
+        cdef double* changes  # of the heat at each byte, and then the heat itself
         self.taken = [0.0] * len(ignored)
         cdef double* per_byte = <double*> PyMem_Malloc((self.n_terms + 1) * sizeof(double))
         for section in self.sections:
@@ -238,22 +239,33 @@ cdef class Places:
                     term = self.term_of[stretch.at + i]
                     changes[stretch.start[i]] += per_byte[term]
                     changes[stretch.end[i]] -= per_byte[term]
-            owners = _owners(self.sections[number], ignored)
-            owner = <const uint8_t*> PyBytes_AS_STRING(owners)
             heat = 0
+            for i in range(length):
+                heat += changes[i]
+                changes[i] = heat
+            if ignored:
+                self._take(self.sections[number], ignored, changes)
             while u < self._units.n and self._units.unit[u].section == number:
                 unit = &self._units.unit[u]
                 share = 0
                 for i in range(unit.start, unit.end):
-                    heat += changes[i]
-                    if owners and owner[i]:
-                        self.taken[owner[i] - 1] += heat
-                    else:
-                        share += heat
+                    share += changes[i]
                 unit.share = share
                 u += 1
         PyMem_Free(per_byte)
         PyMem_Free(changes)
+        return 0
+
+    cdef int _take(self, Section section, list ignored, double* heat) except -1:
+        """Move the heat of ignored bytes of a section to the rules that ignore them."""
+        cdef bytes owners = _owners(section, ignored)
+        cdef Py_ssize_t i
+        cdef uint8_t owner
+        for i in range(len(owners)):
+            owner = <uint8_t> owners[i]
+            if owner:
+                self.taken[owner - 1] += heat[i]
+                heat[i] = 0
         return 0
 
     cdef int _fold(self) except -1:
@@ -302,11 +314,10 @@ cdef class Places:
 
     cdef int _merge(self) except -1:
         """Give words and tags with the same text to the first of them."""
-        cdef Py_ssize_t i, size = 8, length, other_length
-        cdef uint32_t h, at
-        cdef const uint8_t* text
-        cdef const uint8_t* other
+        cdef Py_ssize_t i, size = 8
+        cdef uint32_t at
         cdef Piece* piece = self.piece
+        cdef Piece* other
         while size < 2 * self.n_pieces:
             size *= 2
         cdef int32_t* newest = <int32_t*> PyMem_Malloc(size * sizeof(int32_t))
@@ -316,15 +327,15 @@ cdef class Places:
         for i in range(self.n_pieces):
             if piece[i].group != TEXT and piece[i].group != CODE:
                 continue
-            text = self._text(&piece[i], &length)
-            at = <uint32_t> (fnv(piece[i].group, text, length) >> 16) & <uint32_t> (size - 1)
+            self._find_text(&piece[i])
+            at = <uint32_t> (hash_of(piece[i].group, piece[i].text, piece[i].length) >> 32) & <uint32_t> (size - 1)
             while newest[at] >= 0:
-                other = self._text(&piece[newest[at]], &other_length)
-                if piece[newest[at]].group == piece[i].group and length == other_length and (
-                    memcmp(text, other, length) == 0
+                other = &piece[newest[at]]
+                if other.group == piece[i].group and other.length == piece[i].length and (
+                    memcmp(other.text, piece[i].text, piece[i].length) == 0
                 ):
-                    piece[newest[at]].more = <int32_t> i
-                    piece[i].leader = piece[newest[at]].leader
+                    other.more = <int32_t> i
+                    piece[i].leader = other.leader
                     piece[piece[i].leader].total += piece[i].share
                     break
                 at = at + 1 & <uint32_t> (size - 1)
@@ -332,18 +343,17 @@ cdef class Places:
         PyMem_Free(newest)
         return 0
 
-    cdef const uint8_t* _text(self, const Piece* piece, Py_ssize_t* length) noexcept:
-        """Return the text of a piece in lower case; of a tag only its name."""
+    cdef void _find_text(self, Piece* piece) noexcept:
+        """Set the text of a piece, in lower case; of a tag only its name."""
         cdef const Unit* first = &self._units.unit[piece.first]
         cdef Section section = <Section> PyTuple_GET_ITEM(self.sections, first.section)
         cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(section.folded) + first.first
-        length[0] = self._units.unit[piece.last].last - first.first
-        cdef Py_ssize_t i = 1
-        if length[0] and text[0] == 60:
-            while i < length[0] and text[i] > 32 and text[i] != 62:
+        cdef int32_t length = self._units.unit[piece.last].last - first.first, i = 1
+        if length and text[0] == 60:
+            while i < length and text[i] > 32 and text[i] != 62:
                 i += 1
-            length[0] = i
-        return text
+            length = i
+        piece.text, piece.length = text, length
 
     cdef Py_ssize_t _phrase_end(self, Py_ssize_t u, double least, double* share) noexcept:
         """Return the unit after the phrase that begins at `u`, and set its share.
@@ -563,11 +573,18 @@ def kind_totals(const double[::1] terms, const int64_t[::1] offsets, int sign):
     return totals
 
 
-cdef inline uint64_t fnv(uint64_t h, const uint8_t* text, Py_ssize_t length) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(length):
-        h = (h ^ text[i]) * <uint64_t> 0x100000001B3
-    return h
+cdef inline uint64_t hash_of(uint64_t h, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+    """Mix a text into a hash, eight bytes at a time."""
+    cdef uint64_t part
+    cdef Py_ssize_t i, whole = length - length % 8
+    for i in range(0, whole, 8):
+        memcpy(&part, text + i, 8)
+        h = (h ^ part) * <uint64_t> 0x9E3779B97F4A7C15
+        h ^= h >> 32
+    part = length
+    for i in range(whole, length):
+        part = part << 8 | text[i]
+    return (h ^ part) * <uint64_t> 0x9E3779B97F4A7C15
 
 
 cdef Py_ssize_t _first_from(const Stretch* stretch, Py_ssize_t start) noexcept nogil:
@@ -590,24 +607,26 @@ cdef inline bint _has_letter(const uint8_t* text, Py_ssize_t start, Py_ssize_t e
     return False
 
 
-cdef bint _are_inside(const int32_t[::1] starts, const int32_t[::1] ends, Py_ssize_t length) noexcept:
+cdef bint _are_inside(array starts, array ends, int32_t length) noexcept:
     """Tell whether all occurrences cover bytes of a section of this length."""
+    cdef const int* start = starts.data.as_ints
+    cdef const int* end = ends.data.as_ints
     cdef Py_ssize_t i
     cdef bint inside = True
-    for i in range(starts.shape[0]):
-        inside &= (starts[i] < ends[i]) & (ends[i] <= length)
+    for i in range(len(starts)):
+        inside &= (start[i] < end[i]) & (end[i] <= length)
     return inside
 
 
-cdef bint _are_sorted(const int32_t[::1] starts) noexcept:
+cdef bint _are_sorted(const int32_t* starts, Py_ssize_t n) noexcept:
     cdef Py_ssize_t i
     cdef bint are_sorted = True
-    for i in range(starts.shape[0] - 1):
+    for i in range(n - 1):
         are_sorted &= starts[i] <= starts[i + 1]
     return are_sorted
 
 
-cdef tuple _moved_inside(const int32_t[::1] starts, const int32_t[::1] ends, Py_ssize_t length):
+cdef tuple _moved_inside(array starts, array ends, Py_ssize_t length):
     """Return starts and ends so that an empty occurrence, such as an empty link, covers a neighbouring byte."""
     moved = [min(start, length - 1) for start in starts]
     return array("i", moved), array("i", [min(max(end, at + 1), length) for at, end in zip(moved, ends)])

@@ -63,7 +63,9 @@ class Attribution:
         """
         strong, least = (0.0, 0.0) if every else (STRONG_PART, LEAST_PART)
         reasons = [
-            VerdictReason(GROUPS[group], share, n, tuple([self._item(GROUPS[group], item) for item in items]))
+            VerdictReason(
+                GROUPS[group], share, n, tuple([self._item(GROUPS[group], item) for item in items]) if items else ()
+            )
             for group, share, n, items in self.places.reasons(most_items, strong, least, _READABLE)
         ]
         reasons += self.without_place(most_items)
@@ -72,10 +74,10 @@ class Attribution:
 
     def _item(self, group: str, item: "ItemShare") -> Item:
         number, share, text, kind_number, bucket, known, is_first = item
-        text = _shown_as(group, printable(text))
+        text = printable(_shown_as(group, text))
         counts: tuple[int, ...] = ()
         if self._lessons and kind_number >= 0:
-            counts = self._lessons.messages_with(bucket, kind_number, self._features.named)
+            counts = self._lessons.counts.messages_with(bucket, kind_number, self._features.named)
         if not any(counts):
             return Item(text, share, (), "", "", number)
         kind = HEADER_NAME if is_first and kind_number == _HEADER else KINDS[kind_number]
@@ -100,6 +102,8 @@ class Attribution:
 
         The places that a rule ignores have no share, so the rule itself adds nothing.
         """
+        if not (self._score.rules or self._score.ignored):
+            return []
         items = [Item(printable(rule.name), rule.term) for rule in self._score.rules]
         items += [
             Item(f"{printable(rule.name)} (it would add {taken:+.2f})", _without_rounding(rule.term + taken))
@@ -193,7 +197,7 @@ def _shown_as(group: str, text: str) -> str:
         return _address(text)
     if group not in ("text", "code", "attachment") and ":" in text:
         name, _, value = text.partition(":")
-        text = f"{name}: {value.lstrip()}"
+        text = f"{name}: {value.lstrip(' ')}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

@@ -69,10 +69,6 @@ class JournalCounts:
         totals: list[int] = self.counts.totals.tolist()
         return [n - automatic for n, automatic in zip(totals, self.automatic, strict=True)]
 
-    def messages_with(self, number: int, kind: int, named: int) -> tuple[int, ...]:
-        """Return how many messages of each label had a feature, by the present counts."""
-        return self.counts.messages_with(number, kind, named)
-
     # Following the journal
 
     def invalidate(self) -> None:

@@ -62,9 +62,12 @@ class Item(NamedTuple):
 
     def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """Return plain values for JSON."""
-        counts = dict(zip(labels, self.counts, strict=True)) if self.counts else {}
-        since = {} if self.since is None else {"since": _iso_time(self.since)}
-        return {"text": self.text, "sum": self.share, "counts": counts, "counted": self.known, **since}
+        text, share, counts, known, *_, since = self
+        counted = dict(zip(labels, counts, strict=True)) if counts else {}
+        values: dict[str, Any] = {"text": text, "sum": share, "counts": counted, "counted": known}
+        if since is not None:
+            values["since"] = _iso_time(since)
+        return values
 
 
 class VerdictReason(NamedTuple):
@@ -87,7 +90,8 @@ class VerdictReason(NamedTuple):
 
     def as_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {"what": NAMES[self.group], "sum": self.share, "items": [item.as_dict(labels) for item in self.items]}
+        group, share, _, items = self
+        return {"what": NAMES[group], "sum": share, "items": [item.as_dict(labels) for item in items] if items else []}
 
     def with_since(self, since: Mapping[CountedFeature, float]) -> Self:
         """Return the reason with the time since when lessons had the items, as far as it is known."""
