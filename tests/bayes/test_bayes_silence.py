@@ -2,7 +2,9 @@
 
 import math
 import random
+import zlib
 from array import array
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -138,3 +140,24 @@ def test_presumed_outcomes_count_as_much_as_taught_ones() -> None:
         taught[at, 0], taught[at, 1] = rest // 3, own // 3
         numbers[2 * at], numbers[2 * at + 1] = rest - rest // 3, own - own // 3
     assert calibrate(taught, 0.0, presumed=PresumedOutcomes.of(numbers)) == calibrate(outcomes, 0.0)
+
+
+@pytest.mark.parametrize("unpack", [unpack_estimates, unpack_silent])
+@pytest.mark.parametrize("packed", [b"", b"junk", zlib.compress(b"odd"), zlib.compress(bytes(1 << 25)), b"\0" * 99])
+def test_damaged_numbers_are_refused(unpack: Callable[[bytes], object], packed: bytes) -> None:
+    with pytest.raises(ValueError, match="silence are damaged"):
+        unpack(packed)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -1.0, 1e300])
+def test_estimates_that_cannot_be_are_refused(number: float) -> None:
+    (tally, taught), _ = simulated(100, moved=0.5, seed=1)
+    outcomes, rates = estimated(tally, taught)
+    numbers = array("d", outcomes.numbers)
+    numbers[100] = number
+    for impossible in (
+        SilenceEstimate(PresumedOutcomes.of(numbers), rates),
+        SilenceEstimate(outcomes, MoveRates(number)),
+    ):
+        with pytest.raises(ValueError, match="estimates of silence are damaged"):
+            unpack_estimates(pack_estimates([impossible]))

@@ -1,4 +1,5 @@
 import math
+from array import array
 
 import numpy as np
 import pytest
@@ -240,3 +241,22 @@ def test_where_labels_are_wrong_only_log_odds_above_0_are_less_certain() -> None
     assert line.cautious()[:2] == pytest.approx((2 * caution, -caution))
     assert Calibration(2.0, -1.0).caution == 1
     assert Calibration(2.0, -1.0).log_odds(2.0) == 3
+
+
+@pytest.mark.parametrize("number", [1 << 62, -(1 << 62), -1])
+@pytest.mark.parametrize("place", [0, 1, N_BINS - 1])
+def test_fitting_ends_whatever_the_outcomes_are(number: int, place: int) -> None:
+    outcomes = outcomes_of(*simulated(1.5, 0.0, 500))
+    outcomes[place, 0] = number
+    outcomes[N_BINS // 2, 1] = number
+    calibrate(outcomes, 0.0)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 1e308, -1e308])
+def test_fitting_ends_whatever_is_presumed(number: float) -> None:
+    outcomes = outcomes_of(*simulated(1.5, 0.0, 500))
+    presumed = np.zeros((N_BINS, 2))
+    for place in (0, N_BINS // 2, N_BINS - 1):
+        presumed[place] = number
+        prior = array("d", [SLOPE, 0.0])
+        most_probable_line(bin_centres(), outcomes, prior, PRECISION, LABELS, FEWEST_WRONG, MOST_WRONG, presumed)

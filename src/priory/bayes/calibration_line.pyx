@@ -13,6 +13,7 @@ from libc.stdint cimport int64_t
 cdef int STEPS = 200
 cdef double CLOSE = 1e-6  # a step of this length is the last,
 cdef double NEAR = 1e-4  # or of this length, with the exact curvature
+cdef int HALVINGS = 60  # of a step that is too long: an infinite step stays infinite, and is given up
 cdef double ALMOST = 0.1  # from here on the rates move with the line
 cdef double LEAST_BEND = 1e-9  # the part of a parameter's curvature that the other parameters must leave to it
 cdef double FURTHEST = 30.0  # log-odds are clipped here: beyond, a probability is practically certain
@@ -187,7 +188,7 @@ cdef bint climb(Point* here, const Bin* bins, Py_ssize_t n, const Prior* prior, 
     cdef double move[4]
     cdef double moved
     cdef bint exact
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, halved
     for i in range(4):
         free[i] = i < 2 or with_rates[0] and not (
             here.at[i] <= prior.least and here.up[i] <= 0 or here.at[i] >= prior.most and here.up[i] >= 0
@@ -203,7 +204,9 @@ cdef bint climb(Point* here, const Bin* bins, Py_ssize_t n, const Prior* prior, 
         here.at = ahead.at
         return True
     evaluate(&ahead, bins, n, prior)
-    while ahead.height < here.height and moved > CLOSE:
+    for halved in range(HALVINGS):
+        if not ahead.height < here.height or moved <= CLOSE:
+            break
         for i in range(4):
             move[i] /= 2
         moved = step_from(here, &ahead, prior, move)

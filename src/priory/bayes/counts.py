@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAl
 
 from priory.bayes.calibration_line import n_outcomes
 from priory.native.names import NameTable, memory_of, table_bytes
-from priory.native.table import add, add_features, counts_of, score_bin, subtract, subtract_features
+from priory.native.table import (
+    add,
+    add_features,
+    counts_of,
+    require_features,
+    require_rows,
+    score_bin,
+    subtract,
+    subtract_features,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -246,13 +255,33 @@ class Counts(NamedTuple):
 
     def add_personal(self, rows: "Buffer", label: int) -> None:
         """Count one message for a user, in the user's rows."""
+        self.require_personal(rows)
         add(self.personal, rows, label)
         self.personal_totals[label] += 1
 
     def subtract_personal(self, rows: "Buffer", label: int) -> None:
         """Reverse one `add_personal` exactly; ValueError is raised, and nothing changes, if it was never added."""
+        self.require_personal(rows)
         subtract(self.personal, rows, label)
         self.personal_totals[label] -= 1
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether no number is negative, and no more messages were scored than were counted."""
+        n_messages, held_out = sum(self.totals), self.held_out.cast("B").cast("q").tolist()
+        size = 2 * N_BINS
+        return min(*self.totals, *self.personal_totals, *held_out) >= 0 and all(
+            sum(held_out[start : start + size]) <= n_messages for start in range(0, len(held_out), size)
+        )
+
+    def require(self, features: FeatureNumbers) -> None:
+        """Raise DamagedBlockError if the counts of a message's features are in a damaged part of a mapped file."""
+        require_features(self.rows, self.names, *_numbers(features))
+
+    def require_personal(self, rows: "Buffer") -> None:
+        """Raise DamagedBlockError if rows of a user are in a damaged part of a mapped file."""
+        if self.names.blocks is not None:
+            require_rows(self.personal, self.names.blocks, rows)
 
     def _predictions(self, held_out: HeldOut | None) -> list[tuple[float, int]]:
         if held_out is None:

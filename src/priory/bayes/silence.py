@@ -45,6 +45,8 @@ _STAYS: Final = 1e-4  # a smaller change of the rates in one step is none
 _FURTHEST: Final = 40.0
 _CENTRES: Final = bin_centres()
 _RATES: Final = Struct("<3d")
+_MOST_BYTES: Final = 1 << 24  # of all estimates or tallies together: enough for a thousand labels
+_MOST_MESSAGES: Final = 1e15
 _ESTIMATE_BYTES: Final = _RATES.size + 16 * N_BINS
 _SIDES_BYTES: Final = 3 * 8 * N_BINS
 
@@ -102,12 +104,29 @@ def pack_estimates(estimates: Iterable[SilenceEstimate]) -> bytes:
 
 
 def unpack_estimates(packed: bytes) -> list[SilenceEstimate]:
-    """Return the estimates that `pack_estimates` packed."""
-    data, estimates = zlib.decompress(packed), []
+    """Return the estimates that `pack_estimates` packed; raise ValueError if they are damaged."""
+    data, estimates = _decompressed(packed), []
+    if len(data) % _ESTIMATE_BYTES:
+        raise ValueError("estimates of silence are damaged")
     for start in range(0, len(data), _ESTIMATE_BYTES):
         numbers = array("d", data[start + _RATES.size : start + _ESTIMATE_BYTES])
-        estimates.append(SilenceEstimate(PresumedOutcomes.of(numbers), MoveRates(*_RATES.unpack_from(data, start))))
+        rates = MoveRates(*_RATES.unpack_from(data, start))
+        if not (all(0 <= number < _MOST_MESSAGES for number in numbers) and all(0 <= rate <= 1 for rate in rates)):
+            raise ValueError("estimates of silence are damaged")
+        estimates.append(SilenceEstimate(PresumedOutcomes.of(numbers), rates))
     return estimates
+
+
+def _decompressed(packed: bytes) -> bytes:
+    """Decompress numbers; damaged ones could become any size."""
+    decompressor = zlib.decompressobj()
+    try:
+        data = decompressor.decompress(packed, _MOST_BYTES)
+    except zlib.error:
+        raise ValueError("numbers of silence are damaged") from None
+    if not decompressor.eof or decompressor.unused_data:
+        raise ValueError("numbers of silence are damaged")
+    return data
 
 
 def pack_silent(tallies: Iterable[SilenceTally]) -> bytes:
@@ -116,8 +135,13 @@ def pack_silent(tallies: Iterable[SilenceTally]) -> bytes:
 
 
 def unpack_silent(packed: bytes) -> list[SilenceTally]:
-    """Return tallies with the numbers that `pack_silent` packed; nobody has said anything in them."""
-    data = zlib.decompress(packed)
+    """Return tallies with the numbers that `pack_silent` packed; nobody has said anything in them.
+
+    Raises ValueError if they are damaged.
+    """
+    data = _decompressed(packed)
+    if len(data) % _SIDES_BYTES:
+        raise ValueError("numbers of silence are damaged")
     tallies = []
     for start in range(0, len(data), _SIDES_BYTES):
         tally = SilenceTally.empty()

@@ -20,7 +20,9 @@ from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, Journal
 from priory.journal.files import one_at_a_time
 from priory.journal.lesson import ChangeBatch, LessonUser, Position, SyncPoint, Tallies, UnknownLabelError
 from priory.journal.rules import NO_RULES
-from priory.journal.snapshot import Snapshot, digest_of, load_snapshot, save_snapshot
+from priory.journal.snapshot import DamagedSnapshotError, Snapshot, digest_of, load_snapshot, save_snapshot
+from priory.native.blocks import DamagedBlockError
+from priory.processes.log import log
 
 if TYPE_CHECKING:
     from priory.journal.postgres.snapshots import SharedSnapshots
@@ -46,6 +48,9 @@ class JournalCounts:
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
+        self._digest = ""  # of the snapshot that the counts started from
+        self._damaged_digest = ""  # of a snapshot that is not used again
+        self._is_save_due = False  # whether a damaged snapshot is to be replaced
         self.change = 0  #: the number of the change that the counts stand at; -1 if it is unknown
         self.counts = Counts.empty(0, len(labels))
         self.automatic = [0] * len(labels)  #: the number of automatic lessons of each label
@@ -77,13 +82,18 @@ class JournalCounts:
         self.change = -1
 
     def update(self, *, force: bool = False) -> None:
-        """Take in the changes of other processes, if the journal's version has changed; `force` skips that test."""
+        """Take in the changes of other processes, if the journal's version has changed.
+
+        `force` skips that test, and verifies the whole snapshot.
+        """
         self.journal.read_identity()
         version = self.journal.version()
         if force or version != self._seen_version:
             with self.journal.reading():
-                self.catch_up()
+                self.catch_up(whole=force)
             self._seen_version = version
+        if self._is_save_due:
+            self.save_if_due()
 
     def take(self, batch: ChangeBatch) -> None:
         """Take in changes that a follower has fetched; invalidate the counts if they then differ from the totals."""
@@ -105,15 +115,18 @@ class JournalCounts:
         if not is_right:
             self.invalidate()
 
-    def catch_up(self) -> None:
-        """Bring the counts to the journal's last change; call inside `reading` or `writing`."""
+    def catch_up(self, *, whole: bool = True) -> None:
+        """Bring the counts to the journal's last change; call inside `reading` or `writing`.
+
+        Without `whole`, only those parts of the snapshot are verified that changes since then have needed.
+        """
         now, before = self.journal.position(), self.counts
         try:
             if self.change != now.change:
                 self.knows_notes = False
             if not self._is_on_the_way_to(now):
                 self._start_from_snapshot(now)
-            if not self._follow(now):
+            if not self._follow(now) or (whole and not self.are_sound()):
                 self._build(now)
             if not self.knows_notes:
                 self._load_notes()
@@ -147,6 +160,9 @@ class JournalCounts:
             try:
                 for change in page:
                     self._apply(change)
+            except DamagedBlockError as error:
+                self._drop(str(error))
+                return False
             except ValueError:
                 return False
             self.change, self._stamp = end, stamp
@@ -180,10 +196,63 @@ class JournalCounts:
         self.knows_notes = True
         if packed == self._packed_silence:
             return
-        estimates = unpack_estimates(packed) if packed else []
+        try:
+            estimates = unpack_estimates(packed) if packed else []
+        except ValueError as error:
+            log(f"{self.journal.name}: {error}; verdicts go without them until checked mail is counted again")
+            estimates = []
         self._packed_silence = packed
         self.silence = estimates if len(estimates) == len(contrasts(len(self.labels))) else []
         self.generation += 1
+
+    # Damage
+
+    def are_sound(self, messages: Sequence[Features] | None = None, user: str = "") -> bool:
+        """Tell whether the counts are as they were saved: those that messages of a user need, or else all of them.
+
+        If they are not, they are dropped, and the next update starts without the snapshot.
+        """
+        blocks = self.counts.names.blocks
+        if blocks is None or blocks.are_verified:
+            return True
+        try:
+            if messages is None:
+                blocks.require_all()
+            else:
+                self._require(messages, user)
+                blocks.require_some()
+        except DamagedBlockError as error:
+            self._drop(str(error))
+            return False
+        if blocks.is_lost:
+            self._drop("it was truncated while it was in use, or the disk has an error")
+        return not blocks.is_lost
+
+    def _require(self, messages: Sequence[Features], user: str) -> None:
+        for features in messages:
+            self.counts.require(features)
+            own = personal_rows(user, None, features, *self._bits)
+            if own is not None:
+                self.counts.require_personal(own)
+
+    def _drop(self, why: str) -> None:
+        self._say_damaged(why)
+        self._damaged_digest = self._digest
+        self._start_empty()
+        self.invalidate()
+
+    def _say_damaged(self, why: str) -> None:
+        log(f"{self._path} is damaged ({why}): it is not used, and the counts are built from the journal")
+        self._is_save_due = True
+
+    def _load(self) -> Snapshot | None:
+        """Return the snapshot in the home, unless it is missing, does not fit or is damaged."""
+        try:
+            snapshot = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        except DamagedSnapshotError as error:
+            self._say_damaged(str(error))
+            return None
+        return snapshot if snapshot and snapshot.digest != self._damaged_digest else None
 
     # Starting
 
@@ -192,18 +261,18 @@ class JournalCounts:
         from priory.journal.shared.rules_copy import recall_rules  # noqa: PLC0415 - a quick start with a server
 
         self.rules = self._kept_rules = recall_rules(self._path.parent, self.journal.id)
-        snapshot = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        snapshot = self._load()
         if snapshot:
-            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp, snapshot.digest)
         elif len(self.counts.rows) != 1 << self.journal.bits:
             self._start_empty()
             self.change = -1
 
     def _start_from_snapshot(self, now: Position) -> None:
         """Start from the snapshot in the home, else from the shared snapshot, else empty."""
-        snapshot = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        snapshot = self._load()
         if snapshot and self._fits(snapshot, now):
-            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp)
+            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp, snapshot.digest)
             return
         shared = self.journal.shared
         self._start_empty()
@@ -226,7 +295,8 @@ class JournalCounts:
     def _bits(self) -> tuple[int, int]:
         return self.journal.bits, self.journal.personal_bits
 
-    def _start_at(self, counts: Counts, change: int, stamp: str) -> None:
+    def _start_at(self, counts: Counts, change: int, stamp: str, digest: str = "") -> None:
+        self._digest = digest
         self.counts, self.change, self._stamp = counts, change, stamp
         self._saved_change = change
         self.generation += FRESH_START
@@ -261,6 +331,8 @@ class JournalCounts:
                 self.catch_up()
                 has_begun = True
                 yield
+                if not self.are_sound():
+                    raise JournalError(f"{self._path} became unreadable while it was in use: try again.")
                 if self.change != self.journal.last_change:
                     self.change, self._stamp = self.journal.last_change, self.journal.stamp
             self.has_changed = True
@@ -353,7 +425,9 @@ class JournalCounts:
 
         A snapshot only speeds up the next start, so this neither waits for a lock nor fails.
         """
-        if self.journal.shared:
+        if self._is_save_due:
+            every = 0
+        elif self.journal.shared:
             every = max(every, sum(map(len, self.counts.buffers)) // SNAPSHOT_BYTES)
         if self.change - self._saved_change >= every and not self._is_saved_by_another(every):
             with suppress(JournalError):
@@ -363,7 +437,7 @@ class JournalCounts:
         """Tell whether another process of this machine has just saved the counts of the shared journal."""
         if not self.journal.shared:
             return False
-        saved = load_snapshot(self._path, self.journal.id, self.labels, *self._bits)
+        saved = self._load()
         if saved and self._saved_change < saved.change <= self.change:
             self._saved_change = saved.change
         return self.change - self._saved_change < every
@@ -408,7 +482,9 @@ class JournalCounts:
 
     def _save(self) -> str:
         with self._name_errors():
-            return save_snapshot(self._path, self.counts, (self.change, self._stamp), self.journal.id, self.labels)
+            digest = save_snapshot(self._path, self.counts, (self.change, self._stamp), self.journal.id, self.labels)
+        self._is_save_due, self._damaged_digest = False, ""
+        return digest
 
     @contextmanager
     def _name_errors(self) -> Iterator[None]:

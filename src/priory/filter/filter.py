@@ -187,6 +187,7 @@ class Filter:
     @property
     def counts(self) -> Counts:
         """The counts as of the last lesson or check."""
+        self._sync.verify()
         return self._counts.counts
 
     @property
@@ -260,9 +261,12 @@ class Filter:
         """Yield the verdict about each message. All are parsed first: pass a large number in parts."""
         extras = NO_EXTRAS if self._counts.rules is NO_RULES else _MESSAGE
         prepared = prepare_many(messages, self.spec, extras, located=located)
-        self._sync.refresh()
+        self._sync.refresh([message.features for message in prepared], user)
         for message in prepared:
-            yield self._judge.judge(message, user)
+            verdict = self._judge.judge(message, user)
+            while not self._sync.verify([]):  # the file became unreadable meanwhile
+                verdict = self._judge.judge(message, user)
+            yield verdict
 
     def explain(self, raw: bytes, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""

@@ -46,6 +46,7 @@ from priory.journal.checked import (
 )
 from priory.journal.silence import RETENTION_DAYS, StoredSilence, Told
 from priory.native.table import is_known
+from priory.processes.log import log
 
 if TYPE_CHECKING:
     from priory.bayes import PresenceBayes
@@ -274,7 +275,10 @@ class Silence:
         """Return the tally of each contrast for silent messages without a lesson; those of other labels are dropped."""
         stored = self._journal.silence.load()
         if stored is not None and stored.labels == ",".join(self._labels):
-            return unpack_silent(stored.silent)
+            try:
+                return unpack_silent(stored.silent)
+            except ValueError as error:
+                log(f"{self._journal.name}: {error}; silence is counted anew")
         return [SilenceTally.empty() for _ in self._contrasts]
 
     def _with_lessons(self, without_lesson: list[SilenceTally]) -> list[SilenceTally]:

@@ -7,13 +7,14 @@ unknown here; until the label is added, mail is judged by the older counts.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from priory.journal import JournalAwayError, JournalError
 from priory.journal.lesson import SyncPoint, UnknownLabelError
 
 if TYPE_CHECKING:
+    from priory.features import Features
     from priory.filter.counts import JournalCounts
     from priory.journal.postgres.feed import Follower
 
@@ -30,8 +31,26 @@ class Sync:
         self._retry_at = 0.0
         self.trouble: Exception | None = None  #: why the counts may be older than the journal
 
-    def refresh(self) -> None:
-        """Bring the counts up to date; costs next to nothing if the journal has not changed."""
+    def refresh(self, messages: "Sequence[Features] | None" = None, user: str = "") -> None:
+        """Bring the counts up to date; costs next to nothing if the journal has not changed.
+
+        Of a snapshot that is not verified yet, only the parts that these messages of a user need are verified, and a
+        few more; without messages, all of it.
+        """
+        self._follow_journal()
+        self.verify(messages, user)
+
+    def verify(self, messages: "Sequence[Features] | None" = None, user: str = "") -> bool:
+        """Tell whether the counts are as they were saved, as `refresh` verifies them; if not, build them again."""
+        if self._counts.are_sound(messages, user):
+            return True
+        if self.is_away:
+            self._counts.start_offline()
+        else:
+            self._update(force=True)
+        return False
+
+    def _follow_journal(self) -> None:
         if self._follower is not None:
             self._take_batches(self._follower)
         elif not self.is_away:

@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
+from priory.native.blocks cimport MappedBlocks
+
 
 cdef inline uint32_t hash_of(uint32_t key) noexcept nogil:
     """Spread a key over all 32 bits, one to one except that 0 becomes 1: a slot with 0 is empty."""
@@ -32,6 +34,7 @@ cdef class NameTable:
     cdef readonly int bits
     cdef readonly Py_ssize_t columns
     cdef readonly int64_t nameless
+    cdef public MappedBlocks blocks  # of the file that the slots are mapped from; None if there is none
     cdef Py_ssize_t stride, n_slots
     cdef Slots slots
 
@@ -43,6 +46,7 @@ cdef class NameTable:
         """Return the columns of a name; NULL if it was never counted."""
         return find_in(self.slots, hash_)
 
+    cdef int require(self, uint32_t hash_, bint to_change) except -1
     cdef uint32_t* insert(self, uint32_t hash_) except NULL
     cdef void remove_if_zero(self, uint32_t hash_) noexcept
     cdef int fit(self) except -1

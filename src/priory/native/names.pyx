@@ -13,6 +13,8 @@ from contextlib import suppress
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memmove, memset
 
+from priory.native.blocks cimport MappedBlocks
+
 cdef enum:
     LEAST_BITS = 10
     MOST_BITS = 31
@@ -68,6 +70,17 @@ cdef class NameTable:
         self.slots = Slots(first, self.stride, 32 - bits)
         return 0
 
+    cdef int require(self, uint32_t hash_, bint to_change) except -1:
+        """Raise DamagedBlockError if a slot is damaged that is read to find a name, or that is moved to change it."""
+        cdef uint32_t* slot = self.home(hash_)
+        if self.blocks is None:
+            return 0
+        while True:
+            self.blocks.require(slot, self.stride * sizeof(uint32_t))
+            if slot[0] == 0 or slot[0] >= hash_ and not to_change:
+                return 0
+            slot += self.stride
+
     cdef uint32_t* insert(self, uint32_t hash_) except NULL:
         """Return the columns of a name, in a new slot if it is not there yet."""
         cdef uint32_t* slot = self.home(hash_)
@@ -121,6 +134,8 @@ cdef class NameTable:
         cdef object old = self.memory  # keeps the old slots alive until they are copied
         cdef const uint32_t* slot = self.slots.first
         cdef const uint32_t* end = slot + self.n_slots * self.stride
+        if self.blocks is not None:
+            self.blocks.require(slot, (end - slot) * sizeof(uint32_t))
         while True:
             if bits > MOST_BITS:
                 raise MemoryError(f"{self.n:,} names are too many for a table")

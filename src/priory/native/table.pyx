@@ -18,6 +18,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from priory.native.blocks cimport MappedBlocks
 from priory.native.buckets cimport AHEAD, bits_of, fetch, fit_groups, is_in, name_bits
 from priory.native.names cimport NameTable, Slots, find_in, hash_of, home_in
 
@@ -70,6 +71,37 @@ cdef int fit_features(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] b
     return 0
 
 
+cdef inline bint are_guarded(NameTable names) noexcept:
+    """Tell whether the tables are mapped from a file and not verified as a whole yet."""
+    return names.blocks is not None and names.blocks.n_left > 0
+
+
+def require_features(const uint32_t[:, ::1] rows, NameTable names, const uint32_t[::1] buckets,
+                     const int64_t[::1] offsets, uint32_t named):
+    """Raise DamagedBlockError if a feature is in a damaged part of a mapped file."""
+    cdef Py_ssize_t group, i
+    cdef int bits = bits_of(rows.shape[0]), extra = name_bits(bits) - bits
+    cdef MappedBlocks blocks = names.blocks
+    if not are_guarded(names):
+        return
+    fit_features(rows.shape[0], rows.shape[1], buckets, offsets, named, 0)
+    for group in range(offsets.shape[0] - 1):
+        for i in range(offsets[group], offsets[group + 1]):
+            if is_in(named, group):
+                names.require(hash_of(key_of(bits, group, buckets[i])), False)
+            if not is_in(named, group) or names.nameless > 0:
+                blocks.require(&rows[buckets[i] >> (extra if is_in(named, group) else 0), 0],
+                               rows.shape[1] * sizeof(uint32_t))
+
+
+def require_rows(const uint32_t[:, ::1] rows, MappedBlocks blocks, const uint32_t[::1] buckets):
+    """Raise DamagedBlockError if a bucket is in a damaged part of a mapped file."""
+    cdef Py_ssize_t i
+    fit_table(rows.shape[0], rows.shape[1], buckets, 0)
+    for i in range(buckets.shape[0]):
+        blocks.require(&rows[buckets[i], 0], rows.shape[1] * sizeof(uint32_t))
+
+
 def bits_of_names(int bits):
     """Return the bits of a feature with a name of its own, for 2^bits buckets."""
     return name_bits(bits)
@@ -106,6 +138,7 @@ def add_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[::1] buc
     fit_features(rows.shape[0], rows.shape[1], buckets, offsets, named, label)
     fit_names(rows.shape[1], names)
     fit_corrections(rows, corrections)
+    require_features(rows, names, buckets, offsets, named)
     names.nameless += named == 0
     count_features(rows, names, buckets, offsets, named, label)
     correct(rows, names, buckets, offsets, named, corrections, 1)
@@ -120,6 +153,7 @@ def subtract_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[::1
     fit_features(rows.shape[0], rows.shape[1], buckets, offsets, named, label)
     fit_names(rows.shape[1], names)
     fit_corrections(rows, corrections)
+    require_features(rows, names, buckets, offsets, named)
     taken = take_back(rows, names, buckets, offsets, named, label)
     if taken < n:
         for group in range(offsets.shape[0] - 1):
@@ -134,6 +168,7 @@ def subtract_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[::1
     correct(rows, names, buckets, offsets, named, corrections, -1)
     for group in range(offsets.shape[0] - 1):
         for i in range(offsets[group], offsets[group + 1] if is_in(named, group) else 0):
+            names.require(hash_of(key_of(bits, group, buckets[i])), True)
             names.remove_if_zero(hash_of(key_of(bits, group, buckets[i])))
     names.fit()
 
@@ -186,6 +221,7 @@ cdef int count_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[:
     """
     cdef Py_ssize_t group, i
     cdef int bits = bits_of(rows.shape[0])
+    cdef bint is_guarded = are_guarded(names)
     for group in range(offsets.shape[0] - 1):
         if not is_in(named, group):
             count(rows, buckets, offsets[group], offsets[group + 1], label)
@@ -193,6 +229,8 @@ cdef int count_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[:
         for i in range(offsets[group], offsets[group + 1]):
             if i + AHEAD < offsets[group + 1]:
                 fetch(names.home(hash_of(key_of(bits, group, buckets[i + AHEAD]))))
+            if is_guarded:
+                names.require(hash_of(key_of(bits, group, buckets[i])), True)
             names.insert(hash_of(key_of(bits, group, buckets[i])))[label] += 1
     return 0
 

@@ -189,9 +189,10 @@ class Master:
         """
         for generation in list(self._generations()):
             failed_roles = set()
-            for process in [process for process in generation.children if _has_ended(process)]:
+            statuses = {process: _status(process) for process in generation.children}
+            for process, status in [(process, status) for process, status in statuses.items() if status is not None]:
                 child = generation.children.pop(process)
-                log(f"{child.role} ended", **{child.role: process})
+                log(f"{child.role} ended", **{child.role: process}, **_signal_in(status))
                 self._board.release(child.slot)
                 if generation is self._current:
                     self._tally.add(("restarts", child.role))
@@ -204,7 +205,7 @@ class Master:
             # it starts.
             if generation is self._next and failed_roles & ({WORKER} if self._current is None else {WORKER, HTTP}):
                 self._give_up(generation)
-        for process in [process for process in self._leaving if _has_ended(process)]:
+        for process in [process for process in self._leaving if _status(process) is not None]:
             self._board.release(self._leaving.pop(process))
 
     def _give_up(self, generation: Generation) -> None:
@@ -319,12 +320,25 @@ def _log_listening(listeners: Iterable[Listener]) -> None:
             log("listening", on=name, protocol=listener.protocol)
 
 
-def _has_ended(process: int) -> bool:
-    """Tell whether a child has ended; if so, release its process id."""
+def _status(process: int) -> int | None:
+    """Return the status with which a child has ended, and release its process id; None while it runs."""
     try:
-        return os.waitpid(process, os.WNOHANG)[0] == process
+        ended, status = os.waitpid(process, os.WNOHANG)
     except ChildProcessError:
-        return True
+        return 0
+    return status if ended == process else None
+
+
+def _signal_in(status: int) -> dict[str, str]:
+    """Return the name of the signal that ended a process, for the log; nothing if it ended by itself.
+
+    >>> _signal_in(9), _signal_in(256)
+    ({'signal': 'SIGKILL'}, {})
+    """
+    if not os.WIFSIGNALED(status):
+        return {}
+    number = os.WTERMSIG(status)
+    return {"signal": signal.Signals(number).name if number in set(signal.Signals) else str(number)}
 
 
 @contextmanager
