@@ -21,7 +21,7 @@ from priory.journal.files import one_at_a_time
 from priory.journal.lesson import ChangeBatch, LessonUser, Position, SyncPoint, Tallies, UnknownLabelError
 from priory.journal.rules import NO_RULES
 from priory.journal.snapshot import DamagedSnapshotError, Snapshot, digest_of, load_snapshot, save_snapshot
-from priory.native.blocks import DamagedBlockError
+from priory.native.blocks import DamagedBlockError, MappedBlocks
 from priory.processes.log import log
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class JournalCounts:
         self._seen_version = -1
         self._saved_change = 0
         self._stamp = ""
+        self._blocks: MappedBlocks | None = None
         self._digest = ""  # of the snapshot that the counts started from
         self._damaged_digest = ""  # of a snapshot that is not used again
         self._is_save_due = False  # whether a damaged snapshot is to be replaced
@@ -212,7 +213,7 @@ class JournalCounts:
 
         If they are not, they are dropped, and the next update starts without the snapshot.
         """
-        blocks = self.counts.names.blocks
+        blocks = self._blocks
         if blocks is None or blocks.are_verified:
             return True
         try:
@@ -297,6 +298,7 @@ class JournalCounts:
 
     def _start_at(self, counts: Counts, change: int, stamp: str, digest: str = "") -> None:
         self._digest = digest
+        self._blocks = counts.names.blocks
         self.counts, self.change, self._stamp = counts, change, stamp
         self._saved_change = change
         self.generation += FRESH_START

@@ -187,7 +187,8 @@ class Filter:
     @property
     def counts(self) -> Counts:
         """The counts as of the last lesson or check."""
-        self._sync.verify()
+        if not self._counts.are_sound():
+            self._sync.recover()
         return self._counts.counts
 
     @property
@@ -264,7 +265,8 @@ class Filter:
         self._sync.refresh([message.features for message in prepared], user)
         for message in prepared:
             verdict = self._judge.judge(message, user)
-            while not self._sync.verify([]):  # the file became unreadable meanwhile
+            while not self._counts.are_sound(()):  # the file became unreadable meanwhile
+                self._sync.recover()
                 verdict = self._judge.judge(message, user)
             yield verdict
 

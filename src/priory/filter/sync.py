@@ -37,24 +37,19 @@ class Sync:
         Of a snapshot that is not verified yet, only the parts that these messages of a user need are verified, and a
         few more; without messages, all of it.
         """
-        self._follow_journal()
-        self.verify(messages, user)
-
-    def verify(self, messages: "Sequence[Features] | None" = None, user: str = "") -> bool:
-        """Tell whether the counts are as they were saved, as `refresh` verifies them; if not, build them again."""
-        if self._counts.are_sound(messages, user):
-            return True
-        if self.is_away:
-            self._counts.start_offline()
-        else:
-            self._update(force=True)
-        return False
-
-    def _follow_journal(self) -> None:
         if self._follower is not None:
             self._take_batches(self._follower)
         elif not self.is_away:
             self._update()
+        if not self._counts.are_sound(messages, user):
+            self.recover()
+
+    def recover(self) -> None:
+        """Build the counts again, after they were found to be damaged."""
+        if self.is_away:
+            self._counts.start_offline()
+        else:
+            self._update(force=True)
 
     @property
     def is_away(self) -> bool:

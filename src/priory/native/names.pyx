@@ -93,6 +93,8 @@ cdef class NameTable:
         free = slot
         while free[0]:
             free += self.stride
+        if self.blocks is not None:
+            self.blocks.require(slot, (free - slot + self.stride) * sizeof(uint32_t))
         if 3 * (self.n + 1) > 2 << self.bits or free == last:
             self.resize(self.bits + 1)
             return self.insert(hash_)

@@ -221,7 +221,6 @@ cdef int count_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[:
     """
     cdef Py_ssize_t group, i
     cdef int bits = bits_of(rows.shape[0])
-    cdef bint is_guarded = are_guarded(names)
     for group in range(offsets.shape[0] - 1):
         if not is_in(named, group):
             count(rows, buckets, offsets[group], offsets[group + 1], label)
@@ -229,8 +228,6 @@ cdef int count_features(uint32_t[:, ::1] rows, NameTable names, const uint32_t[:
         for i in range(offsets[group], offsets[group + 1]):
             if i + AHEAD < offsets[group + 1]:
                 fetch(names.home(hash_of(key_of(bits, group, buckets[i + AHEAD]))))
-            if is_guarded:
-                names.require(hash_of(key_of(bits, group, buckets[i])), True)
             names.insert(hash_of(key_of(bits, group, buckets[i])))[label] += 1
     return 0
 
