@@ -10,19 +10,27 @@ differ from those of the undamaged home, and prints the time that opening and ve
 import argparse
 import contextlib
 import io
+import math
 import random
 import shutil
+import signal
+import sqlite3
 import statistics
 import tempfile
 import time
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from priory.demo import draw
+from priory.demo import Drawn, draw
 from priory.features import Spec
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared, prepare
+from priory.journal import JournalError, Rule, RuleEffect, RuleThing, Selection, SelectionError
+from priory.message import parse
 
 PAGE = 4096
 LEARNED = 300
@@ -114,6 +122,113 @@ def damage_counts(folder: Path, n: int) -> None:
     measure_opening(folder / "large")
 
 
+BAD_TEXT = 0.2  # how often a text is not UTF-8
+VALUES: tuple[object, ...] = (
+    *(None, 0, -1, 1, 7, 1 << 40, (1 << 63) - 1, -(1 << 63), 1.5, -0.5, 1e308, -1e308, math.inf, math.nan),
+    *("", "x", "12", "\n", "ham", "\tauto", "\0", "ä" * 40, "y" * 100_000),
+    *(b"", b"\0", b"\xff", bytes(5), bytes(32), b"\xff" * 40, bytes(100_000)),
+)
+
+
+def damage_row(path: Path, chance: random.Random) -> None:
+    """Overwrite a column of a row with another value."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        table = chance.choice([*tables, "lessons", "lessons", "bundles"])
+        column = chance.choice([row[1] for row in db.execute(f"PRAGMA table_info({table})")])
+        value = f"CAST(x'{chance.randbytes(6).hex()}ff' AS TEXT)" if chance.random() < BAD_TEXT else "?"
+        where = "TRUE"
+        if table in {"lessons", "bundles", "forgotten"}:
+            ((n,),) = db.execute(f"SELECT count(*) FROM {table}")  # noqa: S608
+            at = chance.randrange(max(n, 1))
+            where = f"rowid IN (SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET {at})"  # noqa: S608
+        with contextlib.suppress(sqlite3.IntegrityError):
+            values = (chance.choice(VALUES),) if value == "?" else ()
+            db.execute(f"UPDATE OR IGNORE {table} SET {column} = {value} WHERE {where}", values)  # noqa: S608
+
+
+def damage_page(path: Path, chance: random.Random) -> None:
+    """Flip some bits of the file."""
+    data = bytearray(path.read_bytes())
+    for _ in range(chance.choice([1, 1, 2, 10])):
+        at = chance.randrange(100, len(data))
+        data[at] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def exercise(home: Path, unseen: list[Drawn], taught: list[Drawn]) -> Iterator[Callable[[], object]]:
+    """Yield what people do with a filter, each by a filter of its own, as commands do it."""
+
+    def with_filter(act: Callable[[Filter], object]) -> Callable[[], object]:
+        def run() -> object:
+            with Filter.open(home, SMALL) as filter_:
+                return act(filter_)
+
+        return run
+
+    yield with_filter(lambda filter_: filter_.check(unseen[0].raw))
+    yield with_filter(lambda filter_: filter_.check(unseen[1].raw, "ann"))
+    yield with_filter(lambda filter_: filter_.stats().as_dict())
+    yield with_filter(lambda filter_: [lesson.as_dict() for lesson in filter_.lessons.page(most=500).lessons])
+    yield with_filter(lambda filter_: list(filter_.journal.lessons()))
+    yield with_filter(lambda filter_: filter_.users.every())
+    yield with_filter(lambda filter_: [rule.as_dict() for rule in filter_.journal.rules.every()])
+    yield with_filter(lambda filter_: filter_.lessons_behind(unseen[2].raw))
+    yield with_filter(lambda filter_: filter_.learn(unseen[3].raw, unseen[3].label))
+    yield with_filter(lambda filter_: filter_.learn(unseen[4].raw, unseen[4].label, user="ann"))
+    yield with_filter(lambda filter_: filter_.forget(taught[5].raw))
+    yield with_filter(lambda filter_: filter_.learn(taught[6].raw, "spam" if taught[6].label == "ham" else "ham"))
+    yield with_filter(lambda filter_: list(filter_.forget_many(Selection(source="folder"))))
+    yield with_filter(lambda filter_: filter_.lessons.page(Selection(certainty_below=0.7)))
+    yield with_filter(lambda filter_: filter_.silence.conclude_due())
+    yield with_filter(lambda filter_: filter_._counts.save())
+    yield with_filter(lambda filter_: filter_.rebuild())
+
+
+def damage_journal(folder: Path, n: int) -> None:
+    mail = list(draw(120, seed=7))
+    taught, unseen = mail[:100], mail[100:]
+    home = folder / "taught"
+    with Filter.open(home, replace(SMALL, keeps_subjects=True)) as filter_:
+        for drawn in taught[:90]:
+            filter_.learn(drawn.raw, drawn.label, "folder" if drawn is taught[0] else "")
+        for drawn in taught[90:]:
+            filter_.learn(drawn.raw, drawn.label, user="ann")
+        filter_.rules.set(Rule("ann", RuleThing.SENDER, "bob@mail.example", RuleEffect.ALLOW))
+        filter_.confirm(parse(taught[1].raw).digest, taught[1].label)
+        filter_._counts.save()
+        filter_.forget(taught[2].raw)
+        filter_.learn(unseen[-1].raw, unseen[-1].label)
+    errors: Counter[str] = Counter()
+    n_refused = 0
+    for seed in range(n):
+        chance = random.Random(seed)  # noqa: S311
+        damaged = Path(shutil.copytree(home, folder / "damaged"))
+        (damage_row if seed % 2 else damage_page)(damaged / "journal.sqlite", chance)
+        if seed % 3 == 0:
+            (damaged / "counts").unlink()
+        for number, act in enumerate(exercise(damaged, unseen, taught)):
+            signal.alarm(20)
+            try:
+                with without_log():
+                    act()
+            except (JournalError, SelectionError):
+                n_refused += 1
+            except Exception as error:
+                at = traceback.extract_tb(error.__traceback__)[-1]
+                errors[
+                    f"act {number}: {type(error).__name__} at {at.filename.split('priory/')[-1]}:{at.lineno}: {error}"[
+                        :150
+                    ]
+                ] += 1
+            finally:
+                signal.alarm(0)
+        shutil.rmtree(damaged)
+    print(f"{n:,} damages: {sum(errors.values()):,} tracebacks, {n_refused:,} clear errors")
+    for error, times in errors.most_common(40):
+        print(f"{times:6,} {error}")
+
+
 def measure_opening(home: Path) -> None:
     """Print how long it takes to open a snapshot of the usual size and to verify it."""
     unseen = taught_home(home, Options())
@@ -133,11 +248,11 @@ def measure_opening(home: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", choices=["counts"])
+    parser.add_argument("file", choices=["counts", "journal"])
     parser.add_argument("--damages", type=int, default=1000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        damage_counts(Path(folder), arguments.damages)
+        (damage_counts if arguments.file == "counts" else damage_journal)(Path(folder), arguments.damages)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from priory.features import MOST_BITS, NAMED, Features, Spec, pack_features
 from priory.features.vectorizer import columns
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.journal.snapshot import save_snapshot
+from priory.journal.snapshot import SnapshotPoint, save_snapshot
 from priory.lab.evaluation.replay import replay
 from priory.lab.examples import Example, examples
 from priory.lab.measures import Summary, summary
@@ -171,7 +171,7 @@ def resources(mail: Sequence[Example], options: Options) -> Resources:
         learning = (time.process_time() - start) / len(taught)
         checking = min(_checking(filter_, unseen) for _ in range(TURNS))
         start = time.perf_counter()
-        save_snapshot(Path(home) / "again", filter_.counts, (0, ""), "", options.labels)
+        save_snapshot(Path(home) / "again", filter_.counts, SnapshotPoint(0, ""), "", options.labels)
         snapshot_s = time.perf_counter() - start
         size = Counts.size_bytes(filter_.counts.shape, with_personal=False)
         return Resources(size, 1e6 * checking, 1e6 * learning, snapshot_s)

@@ -16,7 +16,7 @@ from priory.demo import draw
 from priory.features import Spec
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.journal.snapshot import DamagedSnapshotError, load_snapshot, save_snapshot
+from priory.journal.snapshot import DamagedSnapshotError, SnapshotPoint, load_snapshot, save_snapshot
 from priory.native.blocks import MappedBlocks, block_checksums, checksum_of
 
 MAIL = list(draw(330, seed=5))
@@ -163,10 +163,10 @@ def test_counts_that_cannot_be_are_refused(tmp_path: Path) -> None:
     ):
         counts = Counts.empty(12, 2, 12)
         counts.totals[0] = counts.totals[1] = 10
-        save_snapshot(tmp_path / "counts", counts, (20, ""), "id", ["ham", "spam"])
+        save_snapshot(tmp_path / "counts", counts, SnapshotPoint(20, ""), "id", ["ham", "spam"])
         assert load_snapshot(tmp_path / "counts", "id", ["ham", "spam"], 12, 12) is not None
         spoil(counts)
-        save_snapshot(tmp_path / "counts", counts, (20, ""), "id", ["ham", "spam"])
+        save_snapshot(tmp_path / "counts", counts, SnapshotPoint(20, ""), "id", ["ham", "spam"])
         with pytest.raises(DamagedSnapshotError, match="it counts more predictions than messages"):
             load_snapshot(tmp_path / "counts", "id", ["ham", "spam"], 12, 12)
 

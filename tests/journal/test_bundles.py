@@ -111,16 +111,31 @@ def test_forgotten_features_are_overwritten_once_a_snapshot_is_saved(
     assert learned.digest not in path.read_bytes()
 
 
-def test_features_that_are_missing_are_damage(tmp_path: Path, mail: list[Drawn], opened: Open) -> None:
+@pytest.mark.parametrize(
+    "damage", ["DELETE FROM bundles WHERE first = 1", "UPDATE bundles SET features = zeroblob(9000) WHERE first = 1"]
+)
+def test_a_lesson_whose_features_are_damaged_is_left_out_and_named(
+    tmp_path: Path, mail: list[Drawn], opened: Open, capfd: pytest.CaptureFixture[str], damage: str
+) -> None:
     with opened(tmp_path) as filter_:
         filter_.learn(mail[0].raw, "ham")
-        filter_.journal._db._db.execute("DELETE FROM bundles")
-        with pytest.raises(JournalError) as caught:
-            filter_.rebuild()
-        assert str(caught.value) == (
-            f"{tmp_path / 'journal.sqlite'} is damaged (the features of a lesson are missing). It was left as it is; "
-            "restore it from a backup."
-        )
+        filter_.learn(mail[1].raw, "spam")
+        filter_.journal._db._db.execute(damage)
+        filter_.rebuild()
+        assert filter_.counts.totals.tolist() == [0, 1]
+    name = f"lesson 1 of {tmp_path / 'journal.sqlite'}"
+    assert capfd.readouterr().err.split(": ", 1)[1] == (
+        f"{name} is left out (its column features is damaged): priory doctor --repair takes out what is damaged, "
+        "after a copy\n"
+    )
+    with opened(tmp_path) as filter_:
+        assert len(list(filter_.journal.lessons())) == 1
+        assert filter_.stats().lessons == {"ham": 1, "spam": 1}  # as the tally says, until the row is taken out
+        filter_.learn(mail[2].raw, "ham")
+        filter_.refresh()
+        assert filter_.counts.totals.tolist() == [1, 1]
+        with pytest.raises(JournalError, match=r"lesson 1 of .* is damaged: priory doctor --repair takes out"):
+            filter_.forget(mail[0].raw)
 
 
 def test_a_reader_sees_the_lessons_as_they_were_when_it_began(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_mistake_in_the_calling_code_is_not_blamed_on_the_journal(tmp_path: Pa
 
 
 def test_a_lesson_comes_out_as_it_went_in(tmp_path: Path, journals: Journals) -> None:
-    lesson = Lesson(b"\2" * 32, "spam", b"\1\2", b"\0\0\x80?", "ada", "inbox/3", "mail.example", 1.5, False, "mx1")
+    lesson = Lesson(b"\2" * 32, "spam", b"\1\2", b"\0\0\x80?\0", "ada", "inbox/3", "mail.example", 1.5, False, "mx1")
     journal = journals.open(tmp_path)
     with journal.writing():
         journal.learn(lesson)
@@ -67,17 +67,17 @@ def test_lessons_without_scores_are_picked_by_label_and_digest(tmp_path: Path, j
     journal = journals.open(tmp_path)
     plain = [Lesson(bytes([i]) * 32, "ham", b"\0") for i in (5, 3, 4)]
     with journal.writing():
-        for lesson in (*plain, Lesson(b"\1" * 32, "ham", b"\0", b"\0" * 4), Lesson(b"\2" * 32, "spam", b"\0")):
+        for lesson in (*plain, Lesson(b"\1" * 32, "ham", b"\0", b"\0" * 5), Lesson(b"\2" * 32, "spam", b"\0")):
             journal.learn(lesson)
-    assert journal.unscored_lessons("ham", 2, size=4) == [plain[1], plain[2]]
-    assert journal.unscored_lessons("ham", 9, size=4) == [plain[1], plain[2], plain[0]]
+    assert journal.unscored_lessons("ham", 2, size=5) == [plain[1], plain[2]]
+    assert journal.unscored_lessons("ham", 9, size=5) == [plain[1], plain[2], plain[0]]
     assert [lesson.digest[0] for lesson in journal.unscored_lessons("ham", 9, size=12)] == [3, 4, 5, 1]
-    assert journal.unscored_lessons("newsletter", 9, size=4) == []
+    assert journal.unscored_lessons("newsletter", 9, size=5) == []
     journal.close()
 
 
 def test_an_unshared_lesson_is_not_rescored_for_everyone(tmp_path: Path, journals: Journals) -> None:
-    predicted = bytes(8)
+    predicted = bytes(10)
     every = [Lesson(bytes([n]) * 32, "ham", b"\0", predicted, "ann", shared=n > 1) for n in (1, 2)]
     journal = journals.open(tmp_path)
     with journal.writing():

@@ -32,7 +32,7 @@ CREATE TABLE forgotten (change INTEGER PRIMARY KEY, learned INTEGER NOT NULL, la
 INSERT INTO journal SELECT id, features_version, bits, change, settled, labels, snapshot FROM now.journal;
 INSERT INTO tally SELECT * FROM now.tally;
 INSERT INTO lessons SELECT change, digest, user, label, time, source, sender, held_out, start, size FROM now.lessons;
-INSERT INTO bundles SELECT * FROM now.bundles;
+INSERT INTO bundles SELECT first, features FROM now.bundles;
 INSERT INTO forgotten SELECT change, learned, label, held_out, start, size FROM now.forgotten;
 """
 

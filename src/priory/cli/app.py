@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "imap": ("imap", "imap"),
     "stats": ("stats", "stats"),
     "rebuild": ("rebuild", "rebuild"),
+    "doctor": ("doctor", "doctor"),
     "merge": ("merge", "merge"),
     "move": ("move", "move"),
     "store": ("store", "app"),

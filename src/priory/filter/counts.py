@@ -17,10 +17,18 @@ from priory.bayes.silence import SilenceEstimate, unpack_estimates
 from priory.features import Features, unpack_features
 from priory.filter.personal import personal_rows
 from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, JournalBusyError, JournalError, Lesson
+from priory.journal.database import REPAIR
 from priory.journal.files import one_at_a_time
 from priory.journal.lesson import ChangeBatch, LessonUser, Position, SyncPoint, Tallies, UnknownLabelError
 from priory.journal.rules import NO_RULES
-from priory.journal.snapshot import DamagedSnapshotError, Snapshot, digest_of, load_snapshot, save_snapshot
+from priory.journal.snapshot import (
+    DamagedSnapshotError,
+    Snapshot,
+    SnapshotPoint,
+    digest_of,
+    load_snapshot,
+    save_snapshot,
+)
 from priory.native.blocks import DamagedBlockError, MappedBlocks
 from priory.processes.log import log
 
@@ -38,6 +46,10 @@ _MOST_TRIES: Final = 100  # to settle, if another process is settling
 _PAUSE_S: Final = 0.2
 
 
+class DamagedLessonError(JournalError):
+    """A lesson cannot be counted or taken back, because its row is damaged."""
+
+
 class JournalCounts:
     """Counts that follow a journal."""
 
@@ -49,6 +61,7 @@ class JournalCounts:
         self._saved_change = 0
         self._stamp = ""
         self._blocks: MappedBlocks | None = None
+        self._left_out = [0] * len(labels)  # of each label: lessons that are damaged and not counted
         self._digest = ""  # of the snapshot that the counts started from
         self._damaged_digest = ""  # of a snapshot that is not used again
         self._is_save_due = False  # whether a damaged snapshot is to be replaced
@@ -73,7 +86,7 @@ class JournalCounts:
     def by_people(self) -> list[int]:
         """The number of messages of each label that people have taught."""
         totals: list[int] = self.counts.totals.tolist()
-        return [n - automatic for n, automatic in zip(totals, self.automatic, strict=True)]
+        return [max(n - automatic, 0) for n, automatic in zip(totals, self.automatic, strict=True)]
 
     # Following the journal
 
@@ -98,10 +111,9 @@ class JournalCounts:
 
     def take(self, batch: ChangeBatch) -> None:
         """Take in changes that a follower has fetched; invalidate the counts if they then differ from the totals."""
-        self._refuse_unknown_labels(batch.changes)
         try:
-            for change in batch.changes:
-                self._apply(change)
+            for change in self._readable(batch.changes):
+                self._apply_unless_damaged(change)
             self.change, self._stamp = batch.end
             is_right = batch.tallies is None or self._adds_up(batch.tallies)
             if batch.tallies is not None:
@@ -155,12 +167,13 @@ class JournalCounts:
         """Take in the changes up to `now`; tell whether the counts then agree with the journal's tally."""
         while self.change < now.change:
             end = min(self.change + PAGE, now.change)
-            page = list(self.journal.changes_between(self.change, end))
-            self._refuse_unknown_labels(page)
+            page = self._readable(self.journal.changes_between(self.change, end))
+            if not page:  # numbers without lessons, of which damage may make very many
+                end = self.journal.next_number(end, now.change) - 1
             stamp = now.stamp if end == now.change else self.journal.stamp_of(end)
             try:
                 for change in page:
-                    self._apply(change)
+                    self._apply_unless_damaged(change)
             except DamagedBlockError as error:
                 self._drop(str(error))
                 return False
@@ -169,11 +182,24 @@ class JournalCounts:
             self.change, self._stamp = end, stamp
         return self._adds_up(self.journal.tallies())
 
+    def _apply_unless_damaged(self, change: Change) -> None:
+        try:
+            self._apply(change)
+        except DamagedLessonError:
+            self.journal.leave_out(change.number, "its features or predictions are damaged")
+
     def _adds_up(self, tallies: Tallies) -> bool:
         every, automatic, unshared = tallies
         self.automatic = [automatic.get(label, 0) for label in self.labels]
-        totals: list[int] = self.counts.totals.tolist()
-        return totals == [every.get(label, 0) - unshared.get(label, 0) for label in self.labels]
+        expected = [every.get(label, 0) - unshared.get(label, 0) for label in self.labels]
+        missing = [n - counted for n, counted in zip(expected, self.counts.totals.tolist(), strict=True)]
+        if missing == self._left_out:
+            return True
+        most = sum(self._left_out) + self.journal.n_unreadable
+        if not (min(missing) >= 0 and 0 < sum(missing) <= most):
+            return False
+        self._left_out = missing
+        return True
 
     def _load_notes(self) -> None:
         stored = self.journal.silence.load()
@@ -264,7 +290,7 @@ class JournalCounts:
         self.rules = self._kept_rules = recall_rules(self._path.parent, self.journal.id)
         snapshot = self._load()
         if snapshot:
-            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp, snapshot.digest)
+            self._start_at(*snapshot)
         elif len(self.counts.rows) != 1 << self.journal.bits:
             self._start_empty()
             self.change = -1
@@ -273,7 +299,7 @@ class JournalCounts:
         """Start from the snapshot in the home, else from the shared snapshot, else empty."""
         snapshot = self._load()
         if snapshot and self._fits(snapshot, now):
-            self._start_at(snapshot.counts, snapshot.change, snapshot.stamp, snapshot.digest)
+            self._start_at(*snapshot)
             return
         shared = self.journal.shared
         self._start_empty()
@@ -296,8 +322,10 @@ class JournalCounts:
     def _bits(self) -> tuple[int, int]:
         return self.journal.bits, self.journal.personal_bits
 
-    def _start_at(self, counts: Counts, change: int, stamp: str, digest: str = "") -> None:
-        self._digest = digest
+    def _start_at(
+        self, counts: Counts, change: int, stamp: str, digest: str = "", left_out: Sequence[int] = ()
+    ) -> None:
+        self._digest, self._left_out = digest, list(left_out) or [0] * len(self.labels)
         self._blocks = counts.names.blocks
         self.counts, self.change, self._stamp = counts, change, stamp
         self._saved_change = change
@@ -400,9 +428,9 @@ class JournalCounts:
             n_predictions, rest = divmod(len(change.held_out or b""), PREDICTION_BYTES)
             if rest:
                 raise ValueError("predictions are damaged")
-        except ValueError:
-            raise JournalError(
-                f"{self.journal.name} is damaged: a lesson cannot be read. Restore it from a backup."
+        except ValueError as error:
+            raise DamagedLessonError(
+                f"lesson {change.number} of {self.journal.name} is damaged ({error}): {REPAIR}."
             ) from None
         # Predictions from a time with fewer or more labels answer another question.
         return features, change.held_out if n_predictions == len(self.counts.held_out) else None
@@ -415,10 +443,21 @@ class JournalCounts:
             )
         return self.labels.index(label)
 
-    def _refuse_unknown_labels(self, changes: Iterable[Change]) -> None:
-        """Refuse all changes if one has an unknown label, so that the counts stay as they are."""
-        for label in {change.label for change in changes}:
-            self._label(label)
+    def _readable(self, changes: Iterable[Change]) -> list[Change]:
+        """Return changes without those of damaged lessons, which are left out.
+
+        Refuse all if one has an unknown label, so that the counts stay as they are. A label is damaged if the tally
+        does not have it either.
+        """
+        readable = []
+        for change in changes:
+            if change.label not in self.labels and change.label in self.journal.tally():
+                self._label(change.label)
+            if change.label in self.labels:
+                readable.append(change)
+            else:
+                self.journal.leave_out(change.number, "its column label is damaged")
+        return readable
 
     # Saving snapshots
 
@@ -484,7 +523,8 @@ class JournalCounts:
 
     def _save(self) -> str:
         with self._name_errors():
-            digest = save_snapshot(self._path, self.counts, (self.change, self._stamp), self.journal.id, self.labels)
+            at = SnapshotPoint(self.change, self._stamp, self._left_out)
+            digest = save_snapshot(self._path, self.counts, at, self.journal.id, self.labels)
         self._is_save_due, self._damaged_digest = False, ""
         return digest
 

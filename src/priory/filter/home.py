@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from priory.features import VERSION
+from priory.features import VERSION, unpack_features
 from priory.journal import Journal, JournalError, StoreAddress, may_write, open_file, open_file_to_read
 
 
@@ -10,19 +10,25 @@ def open_journal(home: Path, bits: tuple[int, int], store: StoreAddress | None) 
     """Open the journal of a home; return it and the path of its snapshot, which is always in the home."""
     if store is None:
         counts = home / "counts"
-        return _open_or_create(home / "journal.sqlite", counts, bits), counts
+        return _verified(_open_or_create(home / "journal.sqlite", counts, bits)), counts
     from priory.journal.shared.store import open_store_or_later  # noqa: PLC0415 - a quick start without a shared journal
 
-    return open_store_or_later(store, VERSION, home, bits), home / "shared-counts"
+    return _verified(open_store_or_later(store, VERSION, home, bits)), home / "shared-counts"
 
 
 def open_journal_to_read(home: Path, store: StoreAddress | None) -> Journal:
     """Open the journal of a home without changing anything."""
     if store is None:
-        return open_file_to_read(home / "journal.sqlite", VERSION)
+        return _verified(open_file_to_read(home / "journal.sqlite", VERSION))
     from priory.journal.shared.store import open_store  # noqa: PLC0415 - a quick start without a shared journal
 
-    return open_store(store, VERSION)
+    return _verified(open_store(store, VERSION))
+
+
+def _verified(journal: Journal) -> Journal:
+    """Have a journal leave out lessons whose features are damaged."""
+    journal.verify_features(lambda features: unpack_features(features, journal.bits))
+    return journal
 
 
 def refuse_other_label_order(journal: Journal, labels: tuple[str, ...]) -> None:

@@ -146,6 +146,13 @@ class Spool:
             else:
                 yield raw, SOURCE
 
+    def damaged(self) -> Iterator[Path]:
+        """Yield the files whose messages are not what was stored."""
+        for message in list(self._messages()):
+            raw = self._read(message)
+            if raw is not None and parse(raw).digest.hex() != message.digest:
+                yield self.folder / message.name
+
     def find(self, digest: str, *, has_left: bool = False) -> bytes | None:
         """Return the message with this digest, among those to ask about or among those that have left."""
         for message in self._messages():

@@ -106,6 +106,18 @@ def read_checked(path: Path) -> Iterator[CheckedMessage]:
             at = data.find(_MAGIC, at + _FRAME.size + len(body))
 
 
+def n_damaged_bytes(path: Path) -> int:
+    """Return how many bytes of a file belong to no readable record."""
+    data = path.read_bytes()
+    at = readable = 0
+    while (at := data.find(_MAGIC, at)) >= 0:
+        body = _body(data, at)
+        size = _FRAME.size + len(body) if body is not None else 0
+        readable += size
+        at += max(size, 1)
+    return len(data) - readable
+
+
 @cache
 def _scores_struct(n: int) -> struct.Struct:
     return struct.Struct(f"<{n}f")

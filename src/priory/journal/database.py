@@ -4,11 +4,13 @@ The journal's own SQL is the small part that SQLite and PostgreSQL share: names 
 values are question marks. Where the two differ, the database has a method with its own statement.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
+from priory.bayes.counts import PREDICTION_BYTES
 from priory.journal.lesson import AUTOMATIC, Change, Lesson, LessonUser, Position, ReservedUserError, Tallies, TallyKind
+from priory.processes.log import log
 
 if TYPE_CHECKING:
     from priory.journal.queries import Condition, Selection
@@ -18,7 +20,18 @@ MAX_PARAMETERS: Final = 500  #: per statement; some builds of SQLite take 999 at
 STORED_AUTOMATIC: Final = "\tauto"  #: the column `user` of automatic lessons
 LESSON_COLUMNS: Final = 'digest, label, held_out, "user", source, sender, time, shared, node'
 CHANGE_COLUMNS: Final = 'label, held_out, "user", shared'
+REPAIR: Final = "priory doctor --repair takes out what is damaged, after a copy"
+_DIGEST_BYTES: Final = 32
+_ANY_DIGEST: Final = bytes(_DIGEST_BYTES)
+_END_OF_TIME: Final = 253_402_300_000.0  # the year 9999: no calendar has later dates
 _TALLY_MARK: Final = "\n"  # labels have none; it follows the label once per number of the tally
+
+
+class DamagedRowError(ValueError):
+    """A row has a value that is never stored."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(f"its column {column} is damaged")
 
 
 class Database(Protocol):
@@ -62,10 +75,16 @@ class Database(Protocol):
     def insert_lessons(self, lessons: Sequence[tuple[int, Lesson]]) -> None:
         """Insert lessons, each with the number of its change, in ascending order."""
 
-    def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
-        """Return the lessons that a condition selects."""
+    @property
+    def unreadable(self) -> set[int]:
+        """The numbers of the lessons that were found to be damaged and left out."""
 
-    def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
+    read_features: Callable[[bytes], object]  #: raises ValueError for features that are damaged
+
+    def lessons(self, where: str, *values: object) -> Iterator[tuple[int, Lesson]]:
+        """Return the lessons that a condition selects, each with its number."""
+
+    def each_lesson(self, where: str, *values: object) -> Iterator[tuple[int, Lesson]]:
         """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
 
     def changes(
@@ -136,16 +155,65 @@ def stored_lesson(lesson: Lesson) -> Row:
 
 
 def loaded_lesson(columns: Sequence[Any], features: bytes) -> Lesson:
-    """Return a lesson from its LESSON_COLUMNS and its subject, and its features."""
+    """Return a lesson from its LESSON_COLUMNS and its subject, and its features. Raises DamagedRowError."""
     digest, label, held_out, user, source, sender, time, shared, node, subject = columns
+    require_lesson(digest, label, held_out, time)
+    require_texts(user=user, source=source, sender=sender, node=node, subject=subject)
     who = loaded_user(user)
     return Lesson(digest, label, features, held_out, who, source, sender, time, bool(shared), node, subject)
 
 
-def loaded_change(sign: int, columns: Sequence[Any], features: bytes) -> Change:
-    """Return the effect of a lesson from its CHANGE_COLUMNS and its features."""
+def loaded_change(number: int, sign: int, columns: Sequence[Any], features: bytes) -> Change:
+    """Return the effect of a lesson from its number, its CHANGE_COLUMNS and its features. Raises DamagedRowError."""
     label, held_out, user, shared = columns
-    return Change(sign, label, features, held_out, loaded_user(user), bool(shared))
+    require_lesson(_ANY_DIGEST, label, held_out, 0.0)
+    require_texts(user=user)
+    return Change(sign, label, features, held_out, loaded_user(user), bool(shared), number)
+
+
+def require_lesson(digest: object, label: object, held_out: object, time: object) -> None:
+    """Raise DamagedRowError if a lesson has a value that is never stored."""
+    if not (isinstance(digest, bytes) and len(digest) == _DIGEST_BYTES):
+        raise DamagedRowError("digest")
+    if not (isinstance(label, str) and label and is_text(label)):
+        raise DamagedRowError("label")
+    if not (held_out is None or (isinstance(held_out, bytes) and len(held_out) % PREDICTION_BYTES == 0)):
+        raise DamagedRowError("held_out")
+    require_time(time)
+
+
+def require_time(time: object) -> None:
+    """Raise DamagedRowError if a time is one that no calendar has."""
+    if not (isinstance(time, float) and 0 <= time < _END_OF_TIME):
+        raise DamagedRowError("time")
+
+
+def require_texts(**columns: object) -> None:
+    """Raise DamagedRowError unless all columns are texts."""
+    for name, value in columns.items():
+        if not (isinstance(value, str) and is_text(value)):
+            raise DamagedRowError(name)
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a text was stored as UTF-8; `lenient_text` marks all other bytes.
+
+    >>> is_text("Prüfung"), is_text(lenient_text(b"Pr\\xfcfung"))
+    (True, False)
+    """
+    return value.isascii() or not any("\udc80" <= letter <= "\udcff" for letter in value)
+
+
+def leave_out(database: Database, number: int, why: str) -> None:
+    """Note that a lesson is damaged and left out, and log it once."""
+    if number not in database.unreadable:
+        database.unreadable.add(number)
+        log(f"lesson {number} of {database.name} is left out ({why}): {REPAIR}")
+
+
+def lenient_text(stored: bytes) -> str:
+    """Return a stored text, also if it is damaged."""
+    return stored.decode("utf-8", "surrogateescape")
 
 
 def tally_rows(label: str, user: LessonUser, *, shared: bool = True) -> list[tuple[str, TallyKind]]:
@@ -178,6 +246,11 @@ def loaded_tallies(rows: Iterable[Row]) -> Tallies:
     Tallies(every={'ham': 3}, automatic={'ham': 1}, unshared={'ham': 2})
     """
     tallies = Tallies({}, {}, {})
+    rows = list(rows)
+    for row, n in rows:
+        require_texts(label=row)
+        if not (isinstance(n, int) and n >= 0 and row.count(_TALLY_MARK) < len(tallies)):
+            raise DamagedRowError("n")
     for row, n in sorted(rows):
         tallies[row.count(_TALLY_MARK)][row.rstrip(_TALLY_MARK)] = n
     return tallies

@@ -1,15 +1,19 @@
 """A journal: lessons that are learned and forgotten, each change with its number, in any database."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from priory.journal.database import (
     MAX_PARAMETERS,
+    REPAIR,
     STORED_AUTOMATIC,
+    DamagedRowError,
     Database,
+    is_text,
+    leave_out,
     loaded_tallies,
     loaded_user,
     stored_tally,
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 #: The last 16 bytes of a digest tell messages apart; an index of all 32 would be a hundredth of the file.
 _IS_LEARNED: Final = 'substr(digest, 17) = ? AND "user" = ?'
 _MAX_UNWRITTEN: Final = 1_000
+MOST_BITS: Final = 28  #: of a table with a row for each bucket
 
 
 class _Head(NamedTuple):
@@ -85,7 +90,11 @@ class Journal:
         self.id, self.bits, self.personal_bits = known or self._identity()
 
     def _identity(self) -> Identity:
-        return Identity(*self._head_row("id, bits, personal_bits"))
+        identity = Identity(*self._head_row("id, bits, personal_bits"))
+        sizes = identity.bits, identity.personal_bits
+        if not (isinstance(identity.id, str) and all(isinstance(n, int) and 0 < n <= MOST_BITS for n in sizes)):
+            raise self._headless()
+        return identity
 
     def read_identity(self) -> None:
         """Read the identity of a journal that was opened while its server could not be reached."""
@@ -109,7 +118,7 @@ class Journal:
         return rows[0]
 
     def _headless(self) -> JournalError:
-        return JournalError(f"{self.name} is damaged: its head is missing. Restore it from a backup.")
+        return JournalError(f"{self.name} is damaged: its head is missing or damaged. Restore it from a backup.")
 
     @contextmanager
     def writing(self, *, wait: bool = True) -> Iterator[None]:
@@ -160,6 +169,11 @@ class Journal:
         head = self._db.head(lock=lock)
         if head is None:
             raise self._headless()
+        (change, settled, _), labels = head
+        if not (isinstance(change, int) and isinstance(settled, int) and 0 <= settled <= change < 1 << 62):
+            raise self._headless()
+        if not (isinstance(labels, str) and is_text(labels)):
+            raise self._headless()
         return _Head(*head)
 
     def labels(self) -> list[str]:
@@ -185,7 +199,23 @@ class Journal:
 
     def tallies(self) -> Tallies:
         """Return how many lessons each label has, and how many of these are automatic or unshared."""
-        return loaded_tallies(self._db.rows("SELECT label, n FROM tally WHERE n > 0"))
+        try:
+            return loaded_tallies(self._db.rows("SELECT label, n FROM tally WHERE n > 0"))
+        except DamagedRowError as error:
+            raise JournalError(f"the tally of {self.name} is damaged ({error}): {REPAIR}.") from None
+
+    @property
+    def n_unreadable(self) -> int:
+        """How many lessons were found to be damaged, and left out."""
+        return len(self._db.unreadable)
+
+    def verify_features(self, read: Callable[[bytes], object]) -> None:
+        """Leave out lessons whose features `read` refuses by ValueError."""
+        self._db.read_features = read
+
+    def leave_out(self, number: int, why: str) -> None:
+        """Leave out a lesson that is damaged, and log it."""
+        leave_out(self._db, number, why)
 
     def label_of(self, digest: bytes, user: LessonUser = "") -> str | None:
         """Return the label under which a message was learned, if it was."""
@@ -258,7 +288,9 @@ class Journal:
         row = self._find_lesson("change", digest, user)
         if row is None:
             return None
-        (change,) = self._db.changes(-1, "lessons", "change = ?", *row)
+        change = next(self._db.changes(-1, "lessons", "change = ?", *row), None)
+        if change is None:
+            raise self._damaged(row[0])
         self._db.move_to_forgotten(row[0], self.last_change + 1)
         self.last_change += 1
         self._tally.subtract(tally_rows(change.label, user, shared=change.shared))
@@ -297,6 +329,13 @@ class Journal:
         gone = "change > ? AND change <= ? AND learned <= ?"
         yield from self._db.changes(-1, "forgotten", gone, start, end, start)
 
+    def next_number(self, after: int, last: int) -> int:
+        """Return the next number, up to `last`, of a lesson or of a forgotten one; the number after `last` if none."""
+        columns = ("change", "lessons"), ("change", "forgotten"), ("learned", "forgotten")
+        sql = "SELECT min({0}) FROM {1} WHERE {0} > ?"
+        numbers = [self._db.rows(sql.format(*column), after)[0][0] for column in columns]
+        return min([number for number in numbers if isinstance(number, int)] + [last + 1])
+
     def settle(self, snapshot: str) -> None:
         """Delete the forgotten lessons: a snapshot at the last change includes them, so no one needs their features."""
         settled = self.position().settled
@@ -318,21 +357,25 @@ class Journal:
     def lessons(self) -> Iterator[Lesson]:
         """Yield all lessons in the order they were learned; nothing can be written through this journal meanwhile."""
         with self.reading():
-            yield from self._db.each_lesson("TRUE ORDER BY change")
+            yield from (lesson for _, lesson in self._db.each_lesson("TRUE ORDER BY change"))
 
     def lessons_of(self, user: str) -> Iterator[Lesson]:
         """Yield the lessons of a user, with the same order and restriction."""
         where, values = self._db.condition(Selection(user=user))
         with self.reading():
-            yield from self._db.each_lesson(f"{where} ORDER BY change", *values)
+            yield from (lesson for _, lesson in self._db.each_lesson(f"{where} ORDER BY change", *values))
 
     def lesson_of(self, digest: bytes, user: LessonUser) -> Lesson | None:
         """Return the lesson about a message; call inside `writing`."""
         row = self._find_lesson("change", digest, user)
         if row is None:
             return None
-        (lesson,) = self._db.lessons("change = ?", *row)
-        return lesson
+        for _, lesson in self._db.lessons("change = ?", *row):
+            return lesson
+        raise self._damaged(row[0])
+
+    def _damaged(self, number: int) -> JournalError:
+        return JournalError(f"lesson {number} of {self.name} is damaged: {REPAIR}.")
 
     def confirmed_changes(self) -> set[int]:
         """Return the changes that learned the lessons whose labels are confirmed."""
@@ -360,10 +403,13 @@ class Journal:
         """
         self.write_lessons()
         where = '"user" <> ? AND shared = ? AND label = ? AND %s ORDER BY digest LIMIT ?'
-        lessons = list(self._db.lessons(where % "held_out IS NULL", STORED_AUTOMATIC, True, label, n))
+        lessons = [
+            lesson for _, lesson in self._db.lessons(where % "held_out IS NULL", STORED_AUTOMATIC, True, label, n)
+        ]
         if len(lessons) < n:
             others = where % "length(held_out) <> ?"
-            lessons += self._db.lessons(others, STORED_AUTOMATIC, True, label, size, n - len(lessons))
+            more = self._db.lessons(others, STORED_AUTOMATIC, True, label, size, n - len(lessons))
+            lessons += [lesson for _, lesson in more]
         return lessons
 
     def lessons_with_prediction(self, label: str, n: int, at: int, part: bytes) -> list[Lesson]:
@@ -373,4 +419,5 @@ class Journal:
         """
         self.write_lessons()
         where = '"user" <> ? AND shared = ? AND label = ? AND substr(held_out, ?, ?) = ? ORDER BY digest LIMIT ?'
-        return list(self._db.lessons(where, STORED_AUTOMATIC, True, label, at + 1, len(part), part, n))
+        lessons = self._db.lessons(where, STORED_AUTOMATIC, True, label, at + 1, len(part), part, n)
+        return [lesson for _, lesson in lessons]

@@ -114,6 +114,7 @@ class Change(NamedTuple):
     held_out: bytes | None
     user: LessonUser
     shared: bool
+    number: int = 0  #: of the lesson, for messages
 
 
 class TallyKind(IntEnum):

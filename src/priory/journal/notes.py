@@ -11,7 +11,7 @@ was learned.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from priory.journal.database import STORED_AUTOMATIC, Database, stored_user
+from priory.journal.database import STORED_AUTOMATIC, Database, is_text, stored_user
 from priory.journal.lesson import Lesson, LessonUser
 
 TOMBSTONE_RETENTION_S: Final = 30 * 24 * 3600.0  #: the longest that a machine may be cut off and deliver its lessons
@@ -47,6 +47,7 @@ _BURY: Final = (
     "DO UPDATE SET time = excluded.time, node = excluded.node "
     "WHERE (tombstones.time, tombstones.node) < (excluded.time, excluded.node)"
 )
+_MOST: Final = 1 << 53
 _N_USERS: Final = ""  # the row of this name in `taught` holds the number of users
 
 
@@ -146,7 +147,8 @@ class UserCounts:
 
     def _row(self, user: str) -> int | None:
         rows = self._db.rows('SELECT n FROM taught WHERE "user" = ?', user)
-        return int(rows[0][0]) if rows else None
+        n = rows[0][0] if rows else None
+        return n if isinstance(n, int) and 0 <= n <= _MOST else None  # what is damaged is counted again
 
     def every(self) -> list[User]:
         """Return all users by name; this reads the whole table of lessons."""
@@ -156,6 +158,8 @@ class UserCounts:
         )
         users: dict[str, User] = {}
         for name, label, n, unshared in self._db.rows(sql, "", STORED_AUTOMATIC):
+            if not (isinstance(name, str) and isinstance(label, str) and is_text(name)):
+                continue  # `lessons` names it
             user = users.get(name, User(name, {}, 0))
             users[name] = User(name, {**user.lessons, label: int(n)}, user.unshared + int(unshared))
         return list(users.values())

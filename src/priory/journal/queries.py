@@ -16,13 +16,25 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
-from priory.journal.database import MAX_PARAMETERS, STORED_AUTOMATIC, Database, loaded_user
-from priory.journal.lesson import AUTOMATIC, Lesson, LessonUser
+from priory.journal.database import (
+    MAX_PARAMETERS,
+    REPAIR,
+    STORED_AUTOMATIC,
+    DamagedRowError,
+    Database,
+    Row,
+    leave_out,
+    loaded_user,
+    require_lesson,
+    require_texts,
+)
+from priory.journal.lesson import AUTOMATIC, JournalError, Lesson, LessonUser
 from priory.journal.notes import subject_column
 
 Thing = TypeVar("Thing")
 _DIGEST_DIGITS: Final = 64
 _LARGEST: Final = (1 << 63) - 1  # integer that a database takes
+_LONGEST_MAP: Final = 1 << 30
 _PLACES: Final = 64  # from which `sample` reads
 _RUN: Final = 128  # lessons that it looks at in each place
 _SUMMARY: Final = 'change, digest, label, held_out, "user", source, sender, time'
@@ -195,6 +207,8 @@ def _bitmap(changes: tuple[int, ...]) -> tuple[int, int, bytes, int]:
     (7, 9, b'\\x01\\x00\\x01', 6)
     """
     first, last = min(changes, default=1), max(changes, default=0)
+    if last - first > _LONGEST_MAP:
+        raise JournalError(f"a lesson has the impossible number {last if last > _LONGEST_MAP else first}: {REPAIR}.")
     marks = bytearray(last - first + 1)
     for change in changes:
         marks[change - first] = 1
@@ -258,7 +272,18 @@ class LessonQueries:
         columns = f"{_SUMMARY}, {subject_column(self._db)}"
         sql = f"SELECT {columns} FROM lessons WHERE change IN ({numbers}) ORDER BY {order}"  # noqa: S608
         rows = self._db.rows(sql, *values, min(most, _LARGEST))
-        return [LessonSummary._make((*row[:4], loaded_user(row[4]), *row[5:])) for row in rows]
+        return [summary for summary in map(self._summary, rows) if summary is not None]
+
+    def _summary(self, row: Row) -> LessonSummary | None:
+        """Return the summary of a lesson; None if it is damaged."""
+        number, digest, label, held_out, user, source, sender, time, subject = row
+        try:
+            require_lesson(digest, label, held_out, time)
+            require_texts(user=user, source=source, sender=sender, subject=subject)
+        except DamagedRowError as error:
+            leave_out(self._db, number, str(error))
+            return None
+        return LessonSummary(number, digest, label, held_out, loaded_user(user), source, sender, time, subject)
 
     def sample(self, most: int) -> list[Lesson]:
         """Return up to `most` lessons of each label, spread over the journal, in the order of their numbers.
@@ -279,7 +304,8 @@ class LessonQueries:
             lessons: list[Lesson] = []
             for i in range(0, len(chosen), MAX_PARAMETERS):
                 some = chosen[i : i + MAX_PARAMETERS]
-                lessons += self._db.lessons(f"change IN ({', '.join('?' * len(some))}) ORDER BY change", *some)
+                where = f"change IN ({', '.join('?' * len(some))}) ORDER BY change"
+                lessons += [lesson for _, lesson in self._db.lessons(where, *some)]
             return lessons
 
     def n_of(self, selection: Selection) -> int:
@@ -307,7 +333,7 @@ class LessonQueries:
     def nodes(self) -> list[tuple[str, int, float]]:
         """Return the machines that have learned lessons, each with the number of lessons and the time of the last."""
         rows = self._db.rows("SELECT node, count(*), max(time) FROM lessons GROUP BY node ORDER BY node")
-        return [(node, n, last) for node, n, last in rows]
+        return [(node, n, last) for node, n, last in rows if isinstance(node, str) and isinstance(last, float)]
 
     def existing(self, changes: Iterable[int]) -> list[tuple[bytes, LessonUser]]:
         """Return digest and user of the lessons that these changes learned and that still exist."""
@@ -316,7 +342,8 @@ class LessonQueries:
         while group := list(islice(remaining, MAX_PARAMETERS)):
             condition = f"change IN ({', '.join('?' * len(group))})"
             sql = f'SELECT digest, "user" FROM lessons WHERE {condition} ORDER BY change'  # noqa: S608
-            lessons += [(digest, loaded_user(user)) for digest, user in self._db.rows(sql, *group)]
+            rows = self._db.rows(sql, *group)
+            lessons += [(digest, loaded_user(user)) for digest, user in rows if isinstance(digest, bytes)]
         return lessons
 
     def numbers(self) -> list[int]:
@@ -326,9 +353,7 @@ class LessonQueries:
     def lessons_after(self, change: int) -> Iterator[tuple[int, Lesson]]:
         """Yield the lessons learned after a change, in order, each with the number of its change."""
         with self._db.reading():
-            numbers = self._db.rows("SELECT change FROM lessons WHERE change > ? ORDER BY change", change)
-            lessons = self._db.each_lesson("change > ? ORDER BY change", change)
-            yield from ((number, lesson) for (number,), lesson in zip(numbers, lessons, strict=True))
+            yield from self._db.each_lesson("change > ? ORDER BY change", change)
 
     def lessons_of(self, changes: Sequence[int]) -> dict[int, Lesson]:
         """Return the lessons that these changes learned and that still exist, by number."""
@@ -337,16 +362,15 @@ class LessonQueries:
             for i in range(0, len(changes), MAX_PARAMETERS):
                 some = changes[i : i + MAX_PARAMETERS]
                 where = f"change IN ({', '.join('?' * len(some))}) ORDER BY change"
-                numbers = self._db.rows(f"SELECT change FROM lessons WHERE {where}", *some)  # noqa: S608
-                found = zip(numbers, self._db.lessons(where, *some), strict=True)
-                lessons.update((number, lesson) for (number,), lesson in found)
+                lessons.update(self._db.lessons(where, *some))
         return lessons
 
     def times_of(self, changes: Iterable[int]) -> list[float | None]:
         """Return when these changes learned their lessons; None for lessons that no longer exist."""
         sql = "SELECT time FROM lessons WHERE change = ?"
         results = (self._db.rows(sql, change) for change in changes)
-        return [rows[0][0] if rows else None for rows in results]
+        times = (rows[0][0] if rows else None for rows in results)
+        return [time if isinstance(time, float) and math.isfinite(time) else None for time in times]
 
 
 def _parse_place(place: str) -> tuple[float, int]:

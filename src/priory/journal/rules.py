@@ -8,11 +8,13 @@ journal reads them again only when they have changed.
 """
 
 import uuid
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from priory.journal.database import Database, Row, stored_user
+from priory.journal.database import REPAIR, Database, Row, require_texts, require_time, stored_user
+from priory.processes.log import log
 
 _COLUMNS: Final = '"user", thing, text, effect, label, time, author'
 _PUT: Final = (
@@ -133,18 +135,26 @@ class RuleTable:
     def every(self) -> list[Rule]:
         """Return all rules by user, thing and text."""
         rows = self._db.rows(f"SELECT {_COLUMNS} FROM rules")  # noqa: S608
-        return sorted(map(_loaded, rows))
+        return sorted(self._readable(rows))
 
     def of(self, user: str) -> list[Rule]:
         """Return the rules of one user, or those for everyone, by thing and text."""
         rows = self._db.rows(f'SELECT {_COLUMNS} FROM rules WHERE "user" = ?', stored_user(user))  # noqa: S608
-        return sorted(map(_loaded, rows))
+        return sorted(self._readable(rows))
 
     def find(self, key: RuleKey) -> Rule | None:
         """Return the rule about a thing, if there is one."""
         sql = f'SELECT {_COLUMNS} FROM rules WHERE "user" = ? AND thing = ? AND text = ?'  # noqa: S608
         rows = self._db.rows(sql, stored_user(key.user), key.thing.value, key.text)
-        return _loaded(rows[0]) if rows else None
+        return next(self._readable(rows), None)
+
+    def _readable(self, rows: Iterable[Row]) -> Iterator[Rule]:
+        """Yield rules; those that are damaged are logged and left out."""
+        for row in rows:
+            try:
+                yield _loaded(row)
+            except ValueError as error:
+                log(f"a rule in {self._db.name} is left out ({error}): {REPAIR}")
 
     def put(self, rule: Rule) -> None:
         """Store a rule in place of an earlier one about the same thing."""
@@ -175,4 +185,6 @@ class RuleTable:
 
 def _loaded(row: Row) -> Rule:
     user, thing, text, effect, label, time, author = row
+    require_texts(user=user, thing=thing, text=text, effect=effect, label=label, author=author)
+    require_time(time)
     return Rule(user, RuleThing(thing), text, RuleEffect(effect), label, time, author)

@@ -99,7 +99,8 @@ class SilenceNotes:
         while self.exists and (group := list(islice(remaining, MAX_PARAMETERS))):
             sql = f"SELECT letter, message FROM told WHERE letter IN ({', '.join('?' * len(group))})"  # noqa: S608
             ends = {identity[16:]: identity for identity in group}
-            known.update((ends[bytes(end)], message) for end, message in self._db.rows(sql, *ends))
+            rows = self._db.rows(sql, *ends)
+            known.update((ends[end], message) for end, message in rows if isinstance(message, bytes | None))
         return known
 
     def every_told(self) -> list[Told]:
@@ -107,7 +108,12 @@ class SilenceNotes:
         if not self.exists:
             return []
         rows = self._db.rows('SELECT letter, message, "user", time FROM told')
-        return [Told(bytes(16) + end, message and bytes(16) + message, user, time) for end, message, user, time in rows]
+        return [
+            Told(bytes(16) + end, message and bytes(16) + message, user, time)
+            for end, message, user, time in rows
+            if isinstance(end, bytes) and isinstance(message, bytes | None) and isinstance(user, str)
+            if isinstance(time, float)
+        ]
 
     def erase(self, user: str) -> None:
         """Delete what a user said."""
@@ -136,7 +142,7 @@ class SilenceNotes:
             'SELECT decision, bins FROM judged JOIN lessons USING (change) WHERE substr(digest, 17) = ? AND "user" = ?'
         )
         rows = self._db.rows(sql, digest[16:], stored_user(user))
-        return (rows[0][0], bytes(rows[0][1])) if rows else None
+        return (rows[0][0], rows[0][1]) if rows and isinstance(rows[0][1], bytes) else None
 
     def judged_lessons(self) -> list[JudgedLessons]:
         """Return the numbers of lessons about messages that were checked before."""
@@ -148,8 +154,9 @@ class SilenceNotes:
         )
         rows = self._db.rows(sql, STORED_AUTOMATIC)
         return [
-            JudgedLessons(decision, bytes(bins), label, bool(automatic), int(n))
+            JudgedLessons(decision, bins, label, bool(automatic), int(n))
             for decision, bins, label, automatic, n in rows
+            if isinstance(bins, bytes)
         ]
 
     def every_judged(self) -> list[Row]:
@@ -157,14 +164,19 @@ class SilenceNotes:
         if not self.exists:
             return []
         sql = 'SELECT digest, "user", decision, bins FROM judged JOIN lessons USING (change) ORDER BY change'
-        return self._db.rows(sql)
+        rows = self._db.rows(sql)
+        return [
+            row for row in rows if isinstance(row[0], bytes) and isinstance(row[1], str) and isinstance(row[3], bytes)
+        ]
 
     # Silent messages without a lesson
 
     def load(self) -> StoredSilence | None:
         """Return what is stored; None if nothing was concluded yet."""
         rows = self._db.rows("SELECT labels, silent, estimate FROM silence") if self.exists else []
-        return StoredSilence(rows[0][0], bytes(rows[0][1]), bytes(rows[0][2])) if rows else None
+        if not rows or not (isinstance(rows[0][1], bytes) and isinstance(rows[0][2], bytes)):
+            return None
+        return StoredSilence(*rows[0])
 
     def store(self, silence: StoredSilence) -> None:
         """Replace what is stored."""

@@ -30,6 +30,14 @@ _SUM_BYTES: Final = 8
 _MOST_NAME_BITS: Final = 31
 
 
+class SnapshotPoint(NamedTuple):
+    """Where counts stand."""
+
+    change: int
+    stamp: str
+    left_out: Sequence[int] = ()  #: of each label: lessons that are damaged and not counted
+
+
 class Snapshot(NamedTuple):
     """Counts at a change, and their digest."""
 
@@ -37,6 +45,7 @@ class Snapshot(NamedTuple):
     change: int
     stamp: str
     digest: str
+    left_out: Sequence[int] = ()
 
 
 class DamagedSnapshotError(ValueError):
@@ -51,6 +60,7 @@ class _Head(NamedTuple):
     stamp: str
     digest: str
     names: tuple[int, int, int]
+    left_out: tuple[int, ...]
     sums: int | None  #: the checksum of the checksums; None in the format without
 
 
@@ -61,8 +71,8 @@ def digest_of(counts: Counts) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in counts.parts)).hexdigest()
 
 
-def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: str, labels: Sequence[str]) -> str:
-    """Replace the snapshot by counts at a change and its stamp; return the digest.
+def save_snapshot(path: Path, counts: Counts, at: SnapshotPoint, journal_id: str, labels: Sequence[str]) -> str:
+    """Replace the snapshot by counts at a point; return the digest.
 
     Only one process may do so at a time. The bytes depend only on the lessons and on the stamp.
     """
@@ -70,7 +80,9 @@ def save_snapshot(path: Path, counts: Counts, at: tuple[int, str], journal_id: s
     digest, sums = digest_of(counts), block_checksums(parts)
     names = [counts.names.bits, counts.names.n, counts.names.nameless]
     description = {**_wanted(journal_id, labels, len(counts.rows), len(counts.personal)), "names": names}
-    description |= {"change": at[0], "stamp": at[1], "digest": digest, "sums": checksum_of(sums)}
+    description |= {"change": at.change, "stamp": at.stamp, "digest": digest, "sums": checksum_of(sums)}
+    if any(at.left_out):
+        description["left out"] = at.left_out
     head = _MAGIC + json.dumps(description, sort_keys=True).encode() + b"\n"
     if len(head) > HEAD_BYTES - _SUM_BYTES:
         raise JournalError(f"{path} has no room for {len(labels)} labels with such long names: shorten them.")
@@ -108,7 +120,7 @@ def load_snapshot(path: Path, journal_id: str, labels: Sequence[str], bits: int,
     counts = _verified(memory, shape, blocks)
     if head.sums is None and digest_of(counts) != head.digest:
         raise DamagedSnapshotError("its digest is another")
-    return Snapshot(counts, head.change, head.stamp, head.digest)
+    return Snapshot(counts, head.change, head.stamp, head.digest, head.left_out)
 
 
 def _wanted(journal_id: str, labels: Sequence[str], n_rows: int, n_personal: int) -> dict[str, Any]:
@@ -132,8 +144,9 @@ def _read_head(head: bytes) -> _Head | None:
         description = dict(json.loads(data[len(_MAGIC) :].rstrip(b"\0")))
         change, stamp, digest = (description.pop(name) for name in ("change", "stamp", "digest"))
         bits, n_names, n_nameless = map(int, description.pop("names"))
+        names, left_out = (bits, n_names, n_nameless), tuple(map(int, description.pop("left out", ())))
         sums = int(description.pop("sums")) if magic == _MAGIC else None
-        return _Head(description, int(change), str(stamp), str(digest), (bits, n_names, n_nameless), sums)
+        return _Head(description, int(change), str(stamp), str(digest), names, left_out, sums)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise DamagedSnapshotError("its head is damaged") from None
 

@@ -1,11 +1,12 @@
 """Bring the lessons and rules of one journal into another: merge them, or copy them unchanged into an empty one."""
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
 from priory.journal.database import Row, loaded_user
 from priory.journal.journal import Journal
-from priory.journal.lesson import AUTOMATIC, JournalError, LessonUser
+from priory.journal.lesson import AUTOMATIC, JournalError, Lesson, LessonUser
 from priory.journal.silence import Told
 
 
@@ -67,12 +68,42 @@ def copy(source: Journal, target: Journal, progressed: Callable[[int], None] = l
             progressed(1)
             n += 1
         target.write_lessons()
-        for digest, user in source.queries.existing(sorted(source.confirmed_changes())):
-            if label := source.label_of(digest, user):
-                target.confirm(digest, user, label)
+        _copy_confirmations(source, target)
         _copy_silence(source, target)
         _merge_rules(target, source)
     return n
+
+
+def salvage(
+    source: Journal, lessons: Iterable[Lesson], target: Journal, labels: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Copy lessons of a damaged journal, and what else can be read, into an empty one.
+
+    Return the number of lessons, and what could not be read.
+    """
+    n, lost = 0, []
+    with target.writing():
+        target.name_labels(labels)
+        for lesson in lessons:
+            target.learn(lesson)
+            n += 1
+        target.write_lessons()
+        for name, copy_part in (
+            ("confirmed labels", _copy_confirmations),
+            ("notes about checked mail", _copy_silence),
+            ("rules", lambda source, target: _merge_rules(target, source)),
+        ):
+            try:
+                copy_part(source, target)
+            except (JournalError, sqlite3.Error):
+                lost.append(name)
+    return n, lost
+
+
+def _copy_confirmations(source: Journal, target: Journal) -> None:
+    for digest, user in source.queries.existing(sorted(source.confirmed_changes())):
+        if label := source.label_of(digest, user):
+            target.confirm(digest, user, label)
 
 
 def _copy_silence(source: Journal, target: Journal) -> None:

@@ -6,7 +6,7 @@ back and sent in one pipeline before the next statement that has one, or with th
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
@@ -15,7 +15,9 @@ import psycopg
 from priory.journal.database import (
     CHANGE_COLUMNS,
     LESSON_COLUMNS,
+    DamagedRowError,
     Row,
+    leave_out,
     loaded_change,
     loaded_lesson,
     loaded_tallies,
@@ -49,6 +51,8 @@ class PostgresDatabase:
     def __init__(self, connection: CachedConnection, wait_s: float, *, is_away: bool = False) -> None:
         self.name = connection.name
         self.stamp = ""  #: of the changes in this transaction
+        self.unreadable: set[int] = set()  #: lessons that were found to be damaged and left out
+        self.read_features: Callable[[bytes], object] = len
         self._cache = connection
         self._wait_s = wait_s
         self._waits = True  # whether this writer waits for another
@@ -206,25 +210,38 @@ class PostgresDatabase:
         """Insert lessons, each with its features in its row."""
         self.run_many(_INSERT, [(change, lesson.features, *stored_lesson(lesson)) for change, lesson in lessons])
 
-    def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
-        """Return the lessons that a condition selects."""
-        return _load_lessons(self.rows(self._select(where), *values))
+    def lessons(self, where: str, *values: object) -> Iterator[tuple[int, Lesson]]:
+        """Return the lessons that a condition selects, each with its number."""
+        return self._load_lessons(self.rows(self._select(where), *values))
 
-    def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
+    def each_lesson(self, where: str, *values: object) -> Iterator[tuple[int, Lesson]]:
         """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
-        return _load_lessons(self._each_row(self._select(where), *values))
+        return self._load_lessons(self._each_row(self._select(where), *values))
+
+    def _load_lessons(self, rows: Iterable[Row]) -> Iterator[tuple[int, Lesson]]:
+        for number, features, *columns in rows:
+            try:
+                self.read_features(features)
+                lesson = loaded_lesson(columns, features)
+            except ValueError as error:
+                leave_out(self, number, str(error))
+            else:
+                yield number, lesson
 
     def _select(self, where: str) -> str:
-        return f"SELECT features, {LESSON_COLUMNS}, {subject_column(self)} FROM lessons WHERE {where}"  # noqa: S608
+        return f"SELECT change, features, {LESSON_COLUMNS}, {subject_column(self)} FROM lessons WHERE {where}"  # noqa: S608
 
     def changes(
         self, sign: int, table: Literal["lessons", "forgotten"], where: str, *values: object
     ) -> Iterator[Change]:
         """Return the effects of lessons, present or forgotten, in the order in which they were learned."""
         number = "change" if table == "lessons" else "learned"
-        sql = f"SELECT features, {CHANGE_COLUMNS} FROM {table} WHERE {where} ORDER BY {number}"  # noqa: S608
-        for features, *columns in self.rows(sql, *values):
-            yield loaded_change(sign, columns, features)
+        sql = f"SELECT {number}, features, {CHANGE_COLUMNS} FROM {table} WHERE {where} ORDER BY {number}"  # noqa: S608
+        for learned, features, *columns in self.rows(sql, *values):
+            try:
+                yield loaded_change(learned, sign, columns, features)
+            except DamagedRowError as error:
+                leave_out(self, learned, str(error))
 
     def move_to_forgotten(self, learned: int, change: int) -> None:
         """Move the lesson that a change learned to the forgotten ones."""
@@ -289,11 +306,6 @@ class PostgresDatabase:
             tallies = loaded_tallies(self.rows("SELECT label, n FROM tally WHERE n > 0"))
         if counted != tallies.every:
             raise JournalError(f"{self.name} is damaged: its tally and its lessons differ. Restore it from a backup.")
-
-
-def _load_lessons(rows: Iterable[Row]) -> Iterator[Lesson]:
-    for features, *columns in rows:
-        yield loaded_lesson(columns, features)
 
 
 def _with_psycopg_marks(sql: str) -> Any:

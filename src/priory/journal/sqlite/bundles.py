@@ -6,6 +6,7 @@ the last bundle whose number is not above its own; its row says where in the bun
 """
 
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +15,8 @@ SMALL: Final = 16 * 1024  #: bytes; `tidy` joins smaller bundles
 BUNDLES: Final = """
 CREATE TABLE bundles (
   first INTEGER PRIMARY KEY,
-  features BLOB NOT NULL
+  features BLOB NOT NULL,
+  checksum INTEGER                  -- CRC-32 of the features, none in a bundle of an older Priory
 )"""
 _END: Final = 1 << 62
 
@@ -23,7 +25,7 @@ class _Bundle(NamedTuple):
     """A bundle, and the number of the next bundle."""
 
     first: int
-    features: bytes
+    features: bytes | None  #: None if they are damaged
     end: int
 
 
@@ -52,25 +54,33 @@ class Bundles:
 
     def _insert(self, first: int, parts: list[bytes]) -> None:
         if parts:
-            self._db.execute("INSERT INTO bundles (first, features) VALUES (?, ?)", (first, b"".join(parts)))
+            features = b"".join(parts)
+            row = first, features, zlib.crc32(features)
+            self._db.execute("INSERT INTO bundles (first, features, checksum) VALUES (?, ?, ?)", row)
 
-    def read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-        """Yield rows, which begin with a lesson's number, start and size, each with the lesson's features."""
+    def read(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], bytes | None]]:
+        """Yield rows, which begin with a lesson's number, start and size, each with the lesson's features.
+
+        None stands for features that are damaged or missing.
+        """
         bundle = _Bundle(0, b"", 0)
         for row in rows:
             change, start, size = row[:3]
+            if not isinstance(change, int):
+                continue
             if not bundle.first <= change < bundle.end:
                 bundle = self._bundle(change)
-            yield row, bundle.features[start : start + size]
+            yield row, _part(bundle.features, start, size)
 
     def _bundle(self, change: int) -> _Bundle:
         row = self._db.execute(
-            "SELECT first, features FROM bundles WHERE first <= ? ORDER BY first DESC LIMIT 1", (change,)
+            "SELECT first, features, checksum FROM bundles WHERE first <= ? ORDER BY first DESC LIMIT 1", (change,)
         ).fetchone()
         if row is None:
-            raise sqlite3.DatabaseError("the features of a lesson are missing")
-        first, features = row
-        return _Bundle(first, features, self._after(first))
+            return _Bundle(change, None, change + 1)
+        first, features, checksum = row
+        is_whole = isinstance(features, bytes) and checksum in {None, zlib.crc32(features)}
+        return _Bundle(first, features if is_whole else None, self._after(first))
 
     def _after(self, first: int) -> int:
         (after,) = self._db.execute("SELECT min(first) FROM bundles WHERE first > ?", (first,)).fetchone()
@@ -78,7 +88,8 @@ class Bundles:
 
     def tidy(self, gone: Iterable[int], since: int) -> None:
         """Remove the features of deleted lessons, and join the small bundles stored after a change."""
-        for first in sorted({self._bundle(change).first for change in gone}):
+        numbers = (change for change in gone if isinstance(change, int))
+        for first in sorted({bundle.first for bundle in map(self._bundle, numbers) if bundle.features is not None}):
             self._rewrite([first])
         rows = self._db.execute("SELECT first, length(features) FROM bundles WHERE first > ? ORDER BY first", (since,))
         run: list[int] = []
@@ -102,10 +113,19 @@ class Bundles:
             "SELECT change, start, size FROM lessons WHERE change >= ? AND change < ? ORDER BY change",
             (run[0], self._after(run[-1])),
         ).fetchall()
-        left = [(row[0], features) for row, features in self.read(lessons)]
+        left = [(row[0], features) for row, features in self.read(lessons) if features is not None]
+        if len(left) < len(lessons):
+            return  # what is damaged stays as it is
         self._db.executemany("DELETE FROM bundles WHERE first = ?", [(first,) for first in run])
         starts = self.append(left)
         self._db.executemany(
             "UPDATE lessons SET start = ? WHERE change = ?",
             [(start, change) for start, (change, _) in zip(starts, left, strict=True)],
         )
+
+
+def _part(features: bytes | None, start: object, size: object) -> bytes | None:
+    """Return a part of a bundle; None if there is no such part."""
+    if features is None or not (isinstance(start, int) and isinstance(size, int)):
+        return None
+    return features[start : start + size] if 0 <= start <= start + size <= len(features) else None

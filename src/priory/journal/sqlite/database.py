@@ -20,7 +20,10 @@ from typing import Final, Literal, TypeAlias
 from priory.journal.database import (
     CHANGE_COLUMNS,
     LESSON_COLUMNS,
+    DamagedRowError,
     Row,
+    leave_out,
+    lenient_text,
     loaded_change,
     loaded_lesson,
     stored_lesson,
@@ -28,12 +31,15 @@ from priory.journal.database import (
 from priory.journal.lesson import Change, JournalBusyError, JournalError, Lesson, Position
 from priory.journal.notes import subject_column
 from priory.journal.queries import Condition, Selection, sql_condition
-from priory.journal.sqlite.bundles import Bundles
+from priory.journal.sqlite.bundles import FULL, Bundles
 
 _INSERT: Final = f"INSERT INTO lessons (change, start, size, {LESSON_COLUMNS}) VALUES ({', '.join('?' * 12)})"  # noqa: S608
+_IS_PREDICTION: Final = "length(held_out) = ? AND typeof(held_out) = 'blob'"
 _MOVED: Final = f"start, size, {CHANGE_COLUMNS}"
 _SELECT_MOVED: Final = f"SELECT ?, change, {_MOVED} FROM lessons WHERE change = ?"  # noqa: S608
 _MOVE: Final = f"INSERT INTO forgotten (change, learned, {_MOVED}) {_SELECT_MOVED}"
+
+_SALVAGED_AT_ONCE: Final = 512  # lessons, about 1.6 MB
 
 FileId: TypeAlias = tuple[int, int]  #: device and inode: a file may have several names
 _open: Final[Counter[FileId]] = Counter()
@@ -70,6 +76,8 @@ class SqliteDatabase:
     def __init__(self, path: Path, file: FileId, connection: sqlite3.Connection, wait_s: float) -> None:
         self.path = path
         self.name = str(path)
+        self.unreadable: set[int] = set()  #: lessons that were found to be damaged and left out
+        self.read_features: Callable[[bytes], object] = len
         self._file: FileId | None = file
         self._db = connection
         self._wait_s = wait_s
@@ -90,7 +98,7 @@ class SqliteDatabase:
     def head(self, *, lock: bool) -> tuple[Position, str] | None:  # noqa: ARG002 - `writing` has the lock already
         """Return the position and the labels."""
         for change, settled, labels in self.rows("SELECT change, settled, labels FROM journal"):
-            return Position(change, settled, ""), str(labels)
+            return Position(change, settled, ""), labels
         return None
 
     def number(self, change: int) -> None:
@@ -148,10 +156,17 @@ class SqliteDatabase:
 
     def rows(self, sql: str, *values: object) -> list[Row]:
         """Run a statement and return its rows, if it has any."""
+        with translate_errors(self.path, self._wait_s):
+            return self._fetch(sql, values)
+
+    def _fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
         try:
             return self._db.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise translated_error(error, self.path, self._wait_s) from None
+        except sqlite3.OperationalError as error:
+            if "decode to UTF-8" not in str(error):
+                raise
+        self._db.text_factory = lenient_text  # a Python function for each text, so only if there is damage
+        return self._db.execute(sql, values).fetchall()
 
     def run_many(self, sql: str, values: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each tuple of values."""
@@ -166,20 +181,46 @@ class SqliteDatabase:
         )
         self._db.executemany(_INSERT, rows)
 
-    def lessons(self, where: str, *values: object) -> Iterator[Lesson]:
-        """Return the lessons that a condition selects."""
+    def lessons(self, where: str, *values: object) -> Iterator[tuple[int, Lesson]]:
+        """Return the lessons that a condition selects, each with its number."""
         return self._with_features(self.rows(self._select(where), *values))
 
-    def each_lesson(self, where: str, *values: object) -> Iterator[Lesson]:
+    def each_lesson(self, where: str, *values: object) -> Iterator[tuple[int, Lesson]]:
         """Yield lessons that may be too many for memory; inside `reading` or `writing`."""
+        self._db.text_factory = lenient_text  # it cannot start again in the middle
         return self._with_features(self._db.execute(self._select(where), values))
+
+    def salvaged_lessons(self, last: int) -> Iterator[tuple[int, Lesson]]:
+        """Yield all lessons up to a number that can be read, also from a file with damaged pages."""
+        ranges = [(start, min(start + _SALVAGED_AT_ONCE, last + 1)) for start in range(0, last + 1, _SALVAGED_AT_ONCE)]
+        ranges.reverse()
+        sql = self._select("change >= ? AND change < ? ORDER BY change")
+        while ranges:
+            start, end = ranges.pop()
+            try:
+                rows = self._fetch(sql, (start, end))
+                yield from list(self._with_features(rows))
+            except sqlite3.OperationalError:
+                raise  # this says nothing about the rows
+            except sqlite3.DatabaseError:
+                middle = (start + end) // 2
+                if start < middle:
+                    ranges += [(middle, end), (start, middle)]
+                else:
+                    self.unreadable.add(start)
 
     def _select(self, where: str) -> str:
         return f"SELECT change, start, size, {LESSON_COLUMNS}, {subject_column(self)} FROM lessons WHERE {where}"  # noqa: S608
 
-    def _with_features(self, rows: Iterable[Row]) -> Iterator[Lesson]:
-        for (_, _, _, *columns), features in self._bundles.read(rows):
-            yield loaded_lesson(columns, features)
+    def _with_features(self, rows: Iterable[Row]) -> Iterator[tuple[int, Lesson]]:
+        for (number, _, _, *columns), features in self._bundles.read(rows):
+            try:
+                self.read_features(_whole(features))
+                lesson = loaded_lesson(columns, _whole(features))
+            except ValueError as error:
+                leave_out(self, number, str(error))
+            else:
+                yield number, lesson
 
     def changes(
         self, sign: int, table: Literal["lessons", "forgotten"], where: str, *values: object
@@ -187,8 +228,11 @@ class SqliteDatabase:
         """Return the effects of lessons, present or forgotten, in the order in which they were learned."""
         number = "change" if table == "lessons" else "learned"
         sql = f"SELECT {number}, start, size, {CHANGE_COLUMNS} FROM {table} WHERE {where} ORDER BY {number}"  # noqa: S608
-        for (_, _, _, *columns), features in self._bundles.read(self.rows(sql, *values)):
-            yield loaded_change(sign, columns, features)
+        for (learned, _, _, *columns), features in self._bundles.read(self.rows(sql, *values)):
+            try:
+                yield loaded_change(learned, sign, columns, _whole(features))
+            except DamagedRowError as error:
+                leave_out(self, learned, str(error))
 
     def move_to_forgotten(self, learned: int, change: int) -> None:
         """Move the lesson that a change learned to the forgotten ones; its features stay in their bundle."""
@@ -208,7 +252,7 @@ class SqliteDatabase:
     def predictions(self, label: str, size: int) -> tuple[str | None, str | None]:
         """Return the changes of a label's lessons with predictions of a size, and these predictions, in one row."""
         columns = "group_concat(change), group_concat(hex(held_out), '')"
-        sql = f"SELECT {columns} FROM lessons WHERE label = ? AND length(held_out) = ?"  # noqa: S608
+        sql = f"SELECT {columns} FROM lessons WHERE label = ? AND {_IS_PREDICTION}"  # noqa: S608
         ((changes, held_out),) = self.rows(sql, label, size)
         return changes, held_out
 
@@ -238,7 +282,7 @@ class SqliteDatabase:
         pages, free, size = (
             self.rows(f"PRAGMA {pragma}")[0][0] for pragma in ("page_count", "freelist_count", "page_size")
         )
-        ((forgotten,),) = self.rows("SELECT coalesce(sum(size), 0) FROM forgotten")
+        ((forgotten,),) = self.rows("SELECT coalesce(sum(min(max(size, 0), ?)), 0) FROM forgotten", FULL)
         return int((pages - free) * size - max(forgotten - size, 0))
 
     def wipe(self) -> None:
@@ -254,6 +298,12 @@ class SqliteDatabase:
             raise JournalError(f"{self.path} is damaged ({' '.join(result.split())}). Restore it from a backup.")
 
 
+def _whole(features: bytes | None) -> bytes:
+    if features is None:
+        raise DamagedRowError("features")
+    return features
+
+
 @contextmanager
 def translate_errors(path: Path, wait_s: float) -> Iterator[None]:
     """Replace SQLite's errors by ours, which say which file is wrong, why, and what to do."""
@@ -261,6 +311,8 @@ def translate_errors(path: Path, wait_s: float) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translated_error(error, path, wait_s) from None
+    except UnicodeDecodeError:  # SQLite's own text quotes damaged bytes
+        raise translated_error(sqlite3.DatabaseError("text is not UTF-8"), path, wait_s) from None
 
 
 def translated_error(error: sqlite3.Error, path: Path, wait_s: float) -> Exception:

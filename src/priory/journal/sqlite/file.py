@@ -62,11 +62,7 @@ def open_file_to_read(path: Path, features_version: int) -> Journal:
     with translate_errors(path, 0), _leave_on_error(file):
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
         try:
-            if _refuse_other_format(path, connection) < FORMAT:
-                raise JournalError(
-                    f"{path} has the format of an older Priory. As a user who may write to it, upgrade it with "
-                    f"priory stats --home {path.parent}."
-                )
+            require_format(path, connection)
             _refuse_features(path, connection, features_version)
             return Journal(SqliteDatabase(path, file, connection, 0))
         except BaseException:
@@ -138,6 +134,15 @@ def _refuse_other_format(path: Path, connection: sqlite3.Connection) -> int:
     (format_,) = connection.execute("PRAGMA user_version").fetchone()
     _refuse_number(path, format_)
     return int(format_)
+
+
+def require_format(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a journal of an older Priory, which is upgraded when it is opened for writing."""
+    if _refuse_other_format(path, connection) < FORMAT:
+        raise JournalError(
+            f"{path} has the format of an older Priory. As a user who may write to it, upgrade it with "
+            f"priory stats --home {path.parent}."
+        )
 
 
 def _refuse_number(path: Path, format_: int) -> None:

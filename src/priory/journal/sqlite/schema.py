@@ -7,7 +7,7 @@ from typing import Final
 
 from priory.journal.sqlite.bundles import BUNDLES, Bundles
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 OLDEST: Final = 3  #: the first format that can be upgraded
 NAMELESS_FEATURES: Final = 2  #: the version of features before they had names
 APPLICATION_ID: Final = 0x50524A4C
@@ -118,6 +118,7 @@ def _add_node_and_shared(connection: sqlite3.Connection) -> None:
     (settled,) = connection.execute("SELECT settled FROM journal").fetchone()
     connection.execute("DROP TABLE forgotten")
     connection.execute(_FORGOTTEN)
+    _add_checksums(connection)  # which `tidy` needs
     Bundles(connection).tidy(gone, settled)
     connection.execute("UPDATE journal SET settled = change, snapshot = ''")
 
@@ -134,8 +135,15 @@ def _allow_names(connection: sqlite3.Connection) -> None:
     connection.execute(update, (NAMELESS_FEATURES + 1, NAMELESS_FEATURES))
 
 
+def _add_checksums(connection: sqlite3.Connection) -> None:
+    """Add a column for the checksums of bundles; those that exist stay without until they are written again."""
+    if not connection.execute("SELECT 1 FROM pragma_table_info('bundles') WHERE name = 'checksum'").fetchone():
+        connection.execute("ALTER TABLE bundles ADD COLUMN checksum INTEGER")
+
+
 _STEPS: Final[dict[int, Callable[[sqlite3.Connection], None]]] = {
     3: _add_node_and_shared,
     4: _allow_names,
     5: _add_rules,
+    6: _add_checksums,
 }

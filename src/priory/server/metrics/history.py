@@ -127,6 +127,13 @@ class History:
                 steps.setdefault(at, Counter())[keys[key]] = n
         return steps
 
+    def check(self) -> None:
+        """Read the whole file. Raises HistoryError."""
+        with self._open() as db:
+            ((result,),) = db.execute("PRAGMA integrity_check(1)").fetchall()
+        if result != "ok":
+            raise DamagedHistoryError(f"{self.path} is damaged: {result}.")
+
     def put_aside(self) -> Path:
         """Rename a damaged file, replacing one that was renamed before; return the new path."""
         aside = self.path.with_suffix(".damaged")
