@@ -28,7 +28,7 @@ ReadFeatures = Callable[[bytes, int], object]  #: of a table with 2^bits rows; r
 
 
 class JournalReport(NamedTuple):
-    """What is wrong with a journal."""
+    """The problems of a journal, and the number of its sound lessons."""
 
     problems: list[str]
     n_lessons: int  #: that are sound
