@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Fit the calibration line and the rates of wrong labels; `calibration` explains the model.
 
 Newton's method on four parameters, over a few hundred bins. It runs for every message that is scored after another was
@@ -8,7 +8,7 @@ operations has its overhead.
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport exp, fabs, log, sqrt
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef int STEPS = 200
 cdef double CLOSE = 1e-6  # a step of this length is the last,
@@ -218,13 +218,13 @@ cdef bint climb(Point* here, const Bin* bins, Py_ssize_t n, const Prior* prior, 
 def n_outcomes(const int64_t[:, :] outcomes):
     """Return the numbers of outcomes 0 and 1 in outcomes[bin, 0 or 1]."""
     cdef Py_ssize_t i
-    cdef int64_t rest = 0, own = 0
+    cdef uint64_t rest = 0, own = 0  # of a damaged table they may overflow
     if outcomes.shape[1] != 2:
         raise IndexError(f"outcomes are of two sorts, not of {outcomes.shape[1]}")
     for i in range(outcomes.shape[0]):
-        rest += outcomes[i, 0]
-        own += outcomes[i, 1]
-    return rest, own
+        rest += <uint64_t> outcomes[i, 0]
+        own += <uint64_t> outcomes[i, 1]
+    return <int64_t> rest, <int64_t> own
 
 
 def most_probable_line(const double[::1] score, const int64_t[:, :] outcomes, const double[::1] prior,

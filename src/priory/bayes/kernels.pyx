@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """The toolkit's tables of counts, compiled: add rows, sum log-probabilities, normalise to posteriors, look up codes.
 
 A table holds weights, one row per feature or value. Rows of data are sparse (`add_rows`) or given by the cells that
@@ -9,7 +9,7 @@ is in `priory.native.table`.
 import numpy as np
 
 from libc.math cimport INFINITY, isinf, isnan, log
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from priory.native.buckets cimport AHEAD, fetch
 
@@ -229,10 +229,16 @@ def occurring_values(const int64_t[:, :] matrix, const int64_t[::1] least, const
     with nogil:
         for i in range(matrix.shape[0]):
             for j in range(n):
-                place = matrix[i, j] - least[j]
-                if 0 <= place < starts[j + 1] - starts[j]:
+                place = place_in(matrix[i, j], least[j], starts[j + 1] - starts[j])
+                if place >= 0:
                     flags[starts[j] + place] = 1
     return np.asarray(flags)
+
+
+cdef inline int64_t place_in(int64_t value, int64_t least, int64_t n) noexcept nogil:
+    """Return value - least if it is from 0 to n - 1, else -1. Signed numbers far apart would overflow."""
+    cdef uint64_t place = <uint64_t> value - <uint64_t> least
+    return <int64_t> place if place < <uint64_t> n else -1
 
 
 cdef int fit_spans(const int64_t[::1] least, const int64_t[::1] starts, Py_ssize_t n) except -1:
@@ -276,6 +282,6 @@ def look_up_codes(
                     if not -9e15 < value < 9e15 or <double> <int64_t> value != value:
                         out[i, j] = unknown[j]
                         continue
-                place = <int64_t> matrix[i, j] - least[j]
-                out[i, j] = table[starts[j] + place] if 0 <= place < starts[j + 1] - starts[j] else unknown[j]
+                place = place_in(<int64_t> matrix[i, j], least[j], starts[j + 1] - starts[j])
+                out[i, j] = table[starts[j] + place] if place >= 0 else unknown[j]
     return np.asarray(out)

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 # distutils: extra_compile_args = -O3 -ffp-contract=off
 r"""Exact sums of weights, values and squares, which forget without a trace, and the Gaussians read from them.
 

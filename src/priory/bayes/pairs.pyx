@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Pairs of values in one row: count them, and sum over the models of one-dependence and of a tree.
 
 A row names the cells that its values fall into, one per column, or -1 where a value is missing. A table of pairs is
@@ -114,7 +114,7 @@ cdef int fit_tree(
     const int32_t[:, ::1] codes,
 ) except -1:
     """Raise IndexError unless every code has a place in the tables and every column comes once, after its parent."""
-    cdef Py_ssize_t columns = codes.shape[1], row, column, parent, t
+    cdef Py_ssize_t columns = codes.shape[1], row, column, parent, t, room
     cdef uint8_t[::1] seen = np.zeros(max(columns, 1), np.uint8)
     if not starts.shape[0] == widths.shape[0] == parents.shape[0] == order.shape[0] == columns:
         raise IndexError(f"starts, widths, parents and order do not describe {columns} columns")
@@ -126,7 +126,8 @@ cdef int fit_tree(
         seen[column] = parent < 0 or seen[parent]
         if not seen[column] or widths[column] < 1 or starts[column] < 0:
             raise IndexError(f"column {column} comes before its parent, or has no table")
-        if starts[column] + widths[column] * (widths[parent] if parent >= 0 else 1) > logs.shape[0]:
+        room = logs.shape[0] - starts[column]
+        if room < 0 or widths[column] > room // (widths[parent] if parent >= 0 else 1):
             raise IndexError(f"the table of column {column} does not lie within {logs.shape[0]} entries")
         for row in range(codes.shape[0]):
             if not -1 <= codes[row, column] < widths[column]:

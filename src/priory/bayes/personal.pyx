@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 r"""A user's own evidence: how one person's labels differ from everyone's.
 
 All users share one table. The row of a feature for a user is found by hashing the feature together with the user
@@ -49,11 +49,14 @@ cdef class PersonalBayes:
     cdef array one_in, weights
     cdef double damping, smoothing, doubt, trust
 
-    def __init__(self, one_in, weights, double damping, double smoothing, double doubt, double trust):
+    def __cinit__(self, one_in, weights, double damping, double smoothing, double doubt, double trust):
         self.one_in, self.weights = array("I", one_in), array("d", weights)
         if len(self.one_in) != len(self.weights):
             raise IndexError(f"{len(self.one_in)} groups have {len(self.weights)} weights")
         self.damping, self.smoothing, self.doubt, self.trust = damping, smoothing, doubt, trust
+
+    def __reduce__(self):
+        return PersonalBayes, (self.one_in, self.weights, self.damping, self.smoothing, self.doubt, self.trust)
 
     def rows(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, uint64_t key, int bits, int extra=0):
         """Return the rows in which a user's message is counted, in a table of 2^bits rows; the totals' rows come first.
@@ -61,24 +64,28 @@ cdef class PersonalBayes:
         Group i of the message has `buckets[offsets[i]:offsets[i + 1]]`, whose last `extra` bits do not count. Groups
         that the model does not know are ignored.
         """
+        if not 0 <= bits <= 32:
+            raise ValueError(f"a table for single users has 2^0 to 2^32 rows, not 2^{bits}")
         cdef uint64_t mask = (<uint64_t> 1 << bits) - 1
         cdef Py_ssize_t n = TOTALS, i, m, group
         cdef array found = clone(WHOLE, TOTALS + buckets.shape[0], False)
         cdef array places = clone(PLACES, buckets.shape[0], False)
         cdef uint32_t* out = found.data.as_uints
-        self.fit(buckets, offsets)
+        self.fit(buckets, offsets, extra)
         for i in range(TOTALS):
             out[i] = row_of(BEYOND + i, key, mask)
         for group in range(min(len(self.one_in), offsets.shape[0] - 1)):
             n += self.pick(buckets, offsets, extra, group, key, mask, out + n, <int64_t*> places.data.as_longlongs)
         return found[:n]
 
-    cdef int fit(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1:
-        """Raise IndexError unless the offsets are in order and within the buckets."""
+    cdef int fit(self, const uint32_t[::1] buckets, const int64_t[::1] offsets, int extra) except -1:
+        """Raise IndexError unless the offsets are in order and within the buckets, which have more than `extra` bits."""
         cdef Py_ssize_t i
         cdef bint fits = offsets.shape[0] > 0 and offsets[0] == 0
         for i in range(1, offsets.shape[0]):
             fits = fits and offsets[i - 1] <= offsets[i] <= buckets.shape[0]
+        if not 0 <= extra < 32:
+            raise IndexError(f"a bucket does not have {extra} more bits")
         if not fits:
             raise IndexError(f"{offsets.shape[0]} offsets do not divide {buckets.shape[0]} buckets")
         return 0
@@ -98,6 +105,8 @@ cdef class PersonalBayes:
     def totals(self, const uint32_t[:, ::1] rows, uint64_t key):
         """Return the number of a user's messages under each label."""
         cdef uint64_t mask = rows.shape[0] - 1
+        if rows.shape[0] < 1:
+            raise IndexError("a table for single users has one row or more")
         return [least(rows, key, mask, label) for label in range(rows.shape[1])]
 
     def add_terms(self, double[::1] terms, const uint32_t[:, ::1] rows, const uint32_t[::1] buckets,
@@ -111,10 +120,10 @@ cdef class PersonalBayes:
         cdef int64_t n = 0, n_own = 0
         cdef double scale, shift, term, total = 0, smoothing = self.smoothing
         cdef const uint32_t* row
-        if rows.shape[0] & mask or not 0 <= label < labels or terms.shape[0] != buckets.shape[0]:
+        if rows.shape[0] < 1 or rows.shape[0] & mask or not 0 <= label < labels or terms.shape[0] != buckets.shape[0]:
             raise IndexError(f"label {label}, {terms.shape[0]} terms: not for {buckets.shape[0]} buckets in a table of "
                              f"{rows.shape[0]} × {labels}")
-        self.fit(buckets, offsets)
+        self.fit(buckets, offsets, extra)
         for k in range(labels):
             n += least(rows, key, mask, k)
         if n == 0:

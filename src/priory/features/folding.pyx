@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, allow_none_for_extension_args=False
 """Normalises text before features are extracted: collapses white space and folds case. All text is UTF-8.
 
 Most text is ASCII and is read eight bytes at a time.
@@ -46,7 +46,7 @@ def squeeze(bytes text, Py_ssize_t most):
     b'now or\\nnever'
     """
     cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
-    cdef Py_ssize_t length = PyBytes_GET_SIZE(text), room = min(length, most), i = 0, n = 0
+    cdef Py_ssize_t length = PyBytes_GET_SIZE(text), room = max(min(length, most), 0), i = 0, n = 0
     cdef bytes squeezed = PyBytes_FromStringAndSize(NULL, room)
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(squeezed)
     cdef uint64_t word, spaces, after_space = 0
@@ -81,7 +81,10 @@ cdef inline uint64_t _with_spaces(uint64_t word, uint64_t spaces) noexcept nogil
 
 
 cdef bytes folded(bytes text):
-    """Return the text in lower case; None if it has a sigma or a character whose lower case has another length."""
+    """Return the text in lower case; None if a character prevents that.
+
+    That is a sigma, a character whose lower case has another length, or one that is cut at the end of the text.
+    """
     cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
     cdef Py_ssize_t length = PyBytes_GET_SIZE(text), i = 0, size
     cdef bytes lower = PyBytes_FromStringAndSize(NULL, length)
@@ -99,35 +102,35 @@ cdef bytes folded(bytes text):
             new[i] = old[i] | 32 if 65 <= old[i] <= 90 else old[i]
             i += 1
         else:
-            size = _fold_beyond_ascii(old + i, new + i)
-            if size == 0:
+            size = 2 if old[i] < 0xE0 else 3 if old[i] < 0xF0 else 4
+            if i + size > length or not _fold_beyond_ascii(old + i, new + i):
                 return None
             i += size
     return lower
 
 
-cdef inline Py_ssize_t _fold_beyond_ascii(const uint8_t* old, uint8_t* new) noexcept:
-    """Write the lower case of a character and return its size; 0 if the lower case has another size."""
+cdef inline bint _fold_beyond_ascii(const uint8_t* old, uint8_t* new) noexcept:
+    """Write the lower case of a character; return False if it has another size."""
     cdef uint32_t c, small
     if old[0] < 0xE0:
         c = (old[0] & 0x1F) << 6 | old[1] & 0x3F
         small = Py_UNICODE_TOLOWER(c)
         if c == SIGMA or small != c and not 0x80 <= small < 0x800:
-            return 0
+            return False
         new[0] = 0xC0 | small >> 6
         new[1] = 0x80 | small & 0x3F
-        return 2
+        return True
     if old[0] < 0xF0:
         c = (old[0] & 0x0F) << 12 | (old[1] & 0x3F) << 6 | old[2] & 0x3F
         small = Py_UNICODE_TOLOWER(c)
         if small != c and not 0x800 <= small < 0x10000:
-            return 0
+            return False
         new[0] = 0xE0 | small >> 12
         new[1] = 0x80 | small >> 6 & 0x3F
         new[2] = 0x80 | small & 0x3F
-        return 3
+        return True
     c = (old[0] & 0x07) << 18 | (old[1] & 0x3F) << 12 | (old[2] & 0x3F) << 6 | old[3] & 0x3F
     if Py_UNICODE_TOLOWER(c) != c:
-        return 0
+        return False
     memcpy(new, old, 4)
-    return 4
+    return True

@@ -32,6 +32,7 @@ cdef class Keys:
     cdef readonly bint located
     cdef list _values, _found
 
+    cdef void restart(self) noexcept
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef inline void put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
         """Append a hash that is mixed with the seed of its kind."""

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Hashes the words, tags and n-grams of a message to bucket numbers while scanning it.
 
 All work per byte of a message happens here. No loop allocates Python objects. All text is UTF-8.
@@ -10,7 +10,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from priory.native.buckets cimport is_in, name_bits
+from priory.native.buckets cimport IS_TIGHT, fit_bits, is_in, name_bits
 
 cdef enum:
     SEPARATOR = 0
@@ -128,7 +128,7 @@ cdef class Tokens:
                 low = middle + 1
             else:
                 high = middle
-        return [(self.token[i].start, self.token[i].end) for i in range(low, min(low + n, self.found))]
+        return [(self.token[i].start, self.token[i].end) for i in range(low, low + min(n, self.found - low))]
 
     cdef void _put(self, uint64_t h, Py_ssize_t start, Py_ssize_t end, int line) noexcept nogil:
         self.token[self.found] = Token(h, <int32_t> start, <int32_t> end, line)
@@ -215,17 +215,17 @@ cdef class Keys:
     """
 
     def __cinit__(self, int bits, bint located=False, uint32_t named=0xFFFFFFFF):
+        fit_bits(bits)
         self.bits = bits
         self.named = named
-        self.own_bits = self.bits_of(0)
-        self.kind = self.number = 0
         self.located = located
         self.keys = NULL
         self.starts = NULL
         self.ends = NULL
-        self.n = self.room = self.closed = 0
+        self.room = 0
         self.begins[0] = 0
-        self.reserve(4096)
+        self.restart()
+        self.reserve(1 if IS_TIGHT else 4096)
         self._values = []
         self._found = []
 
@@ -234,12 +234,18 @@ cdef class Keys:
         PyMem_Free(self.starts)
         PyMem_Free(self.ends)
 
+    cdef void restart(self) noexcept:
+        self.n = self.closed = 0
+        self.kind = self.number = 0
+        self.own_bits = self.bits_of(0)
+
     cdef int reserve(self, Py_ssize_t n) except -1:
         """Make room for `n` more keys."""
         cdef Py_ssize_t wanted = self.n + n
         if wanted <= self.room:
             return 0
-        wanted = max(wanted, 2 * self.room)
+        if not IS_TIGHT:
+            wanted = max(wanted, 2 * self.room)
         self.keys = <uint32_t*> _grown(self.keys, wanted)
         if self.located:
             self.starts = <int32_t*> _grown(self.starts, wanted)
@@ -251,6 +257,8 @@ cdef class Keys:
         """Start the features of a kind."""
         if kind >= MOST_KINDS:
             raise ValueError(f"there is no kind {kind}: kinds are numbered below {MOST_KINDS}")
+        if kind < self.number:
+            raise ValueError(f"kind {kind} cannot follow kind {self.number}: kinds come in order")
         cdef uint32_t i
         for i in range(self.number + 1, kind + 1):
             self.begins[i] = self.n
@@ -355,7 +363,7 @@ cdef class Keys:
         A single tag is hashed with its attributes, a pair by the two names alone.
         """
         cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(skeleton)
-        cdef Py_ssize_t length = min(PyBytes_GET_SIZE(skeleton), most), i = 0, end, name, n = 0, j
+        cdef Py_ssize_t length = max(min(PyBytes_GET_SIZE(skeleton), most), 0), i = 0, end, name, n = 0, j
         cdef uint64_t named
         self.reserve(2 * (length // 3 + 1))
         cdef Token* tag = <Token*> PyMem_Malloc((length // 3 + 1) * sizeof(Token))
@@ -393,6 +401,8 @@ cdef class Keys:
         `name` returns the name of the feature between two positions; without it, names are the values that were added.
         """
         cdef Py_ssize_t n = self.n - self.closed
+        if not self.located:
+            raise ValueError("features without positions have no sections")
         cdef array buckets = _filled(BUCKETS, n, self.keys + self.closed)
         cdef array starts = _filled(PLACES, n, self.starts + self.closed)
         cdef array ends = _filled(PLACES, n, self.ends + self.closed)
@@ -414,6 +424,8 @@ cdef class Keys:
         """Return the distinct numbers of each kind, sorted, and the offset at which each kind begins."""
         cdef Py_ssize_t first = 0, last, i, found = 0
         cdef int64_t[MOST_KINDS + 1] offsets
+        if not 0 <= kinds <= MOST_KINDS:
+            raise ValueError(f"there are 0 to {MOST_KINDS} kinds, not {kinds}")
         cdef uint32_t* room = <uint32_t*> _grown(NULL, self.room)
         cdef uint32_t* keys
         cdef array numbers = clone(BUCKETS, self.n, False)
@@ -430,7 +442,7 @@ cdef class Keys:
                                         (<uint32_t> 1 << self.bits_of(i)) - 1, numbers.data.as_uints, found)
                 offsets[i + 1] = found
             first = last
-        self.n = 0
+        self.restart()
         PyMem_Free(room)
         resize(numbers, found)
         return numbers, _filled(OFFSETS, kinds + 1, offsets)
@@ -520,7 +532,8 @@ cdef inline void by_digit(const uint32_t* old, uint32_t* new, Py_ssize_t n, int 
 cdef array _filled(array like, Py_ssize_t n, const void* values):
     """Return an array of the first `n` values."""
     cdef array filled = clone(like, n, False)
-    memcpy(filled.data.as_chars, values, n * filled.ob_descr.itemsize)
+    if n:
+        memcpy(filled.data.as_chars, values, n * filled.ob_descr.itemsize)
     return filled
 
 

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, allow_none_for_extension_args=False
 """The kinds of features and how each is extracted from the sections of a message.
 
 A kind adds its features to `Keys`. If positions and names are wanted (`keys.located`), it also passes the section in

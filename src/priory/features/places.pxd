@@ -35,7 +35,7 @@ cdef class Places:
     cdef Py_ssize_t n_stretches, n_pieces, n_terms, n_occurrences
     cdef Py_ssize_t sender, author  # the units of the sender's domain and of the header From; -1 without
 
-    cdef list _read(self, list found)
+    cdef list _read(self, list found, Py_ssize_t kinds)
     cdef int _find_terms(self, const uint32_t[::1] buckets, const int64_t[::1] offsets) except -1
     cdef int _split(self, dict headers) except -1
     cdef int _spread(self, list ignored) except -1

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Spreads the terms of a score over the message, and adds them up by what a person can see.
 
 The term of a feature is spread evenly over the bytes of all its occurrences. Every byte belongs to exactly one unit: a
@@ -19,9 +19,10 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from priory.features.hashing cimport Tokens
+from priory.features.hashing cimport MOST_KINDS, Tokens
 from priory.features.sections cimport Section, words_of
 from priory.features.units cimport Unit, Units
+from priory.native.buckets cimport fit_groups
 
 GROUPS = (
     "text", "subject", "links", "sender", "route", "program", "list", "header", "code", "attachment", "fact", "other",
@@ -48,13 +49,6 @@ cdef dict _GROUP_OF_SECTION = {"text": TEXT, "links": LINKS, "sender": SENDER, "
 cdef class Places:
     """The places of a message, each with its exact share of a score."""
 
-    def __cinit__(self):
-        self.stretch = NULL
-        self.piece = NULL
-        self.term_of = NULL
-        self.terms = NULL
-        self.covered = NULL
-
     def __dealloc__(self):
         PyMem_Free(self.stretch)
         PyMem_Free(self.piece)
@@ -62,7 +56,7 @@ cdef class Places:
         PyMem_Free(self.terms)
         PyMem_Free(self.covered)
 
-    def __init__(self, list found, const uint32_t[::1] buckets, const int64_t[::1] offsets, const double[::1] terms,
+    def __cinit__(self, list found, const uint32_t[::1] buckets, const int64_t[::1] offsets, const double[::1] terms,
                  int sign, dict headers, list ignored):
         """Spread the terms, times a sign, over the occurrences that `Keys.found` returned.
 
@@ -70,6 +64,10 @@ cdef class Places:
         places that each rule ignores, as name of the section, first byte and byte after the last.
         """
         cdef Py_ssize_t i
+        fit_terms(buckets, offsets, terms)
+        for group in headers.values():
+            if not 0 <= group < SIDES // 2:
+                raise ValueError(f"headers are of the groups 0 to {SIDES // 2 - 1}, not {group}")
         self._found = found
         self._units = Units()
         self.n_terms = terms.shape[0]
@@ -82,7 +80,7 @@ cdef class Places:
         for i in range(self.n_terms):
             self.terms[i] = sign * terms[i]
         self.terms[self.n_terms] = 0  # of features that were never counted
-        self.sections = tuple(self._read(found))
+        self.sections = tuple(self._read(found, offsets.shape[0] - 1))
         self._find_terms(buckets, offsets)
         self._split(headers)
         self._spread(ignored)
@@ -90,7 +88,7 @@ cdef class Places:
         self._join()
         self._merge()
 
-    cdef list _read(self, list found):
+    cdef list _read(self, list found, Py_ssize_t kinds):
         """Note the occurrences in sections that have any text; return these sections."""
         cdef list sections = []
         cdef Section section
@@ -100,6 +98,10 @@ cdef class Places:
         for i in range(len(found)):
             kind, (section, buckets, starts, ends, _) = found[i]
             n = len(buckets)
+            if section is None or not 0 <= kind < kinds or not n == len(starts) == len(ends) or (
+                buckets.typecode + starts.typecode + ends.typecode != "Iii"
+            ):
+                raise ValueError(f"{n} occurrences of kind {kind} have no places in a section")
             if n == 0 or len(section.shown) == 0:
                 continue
             number = 0
@@ -447,7 +449,7 @@ cdef class Places:
         cdef double whole = 0
         cdef list found = [], items
         cdef const Piece* piece
-        most = min(most, MOST_ITEMS)
+        most = max(min(most, MOST_ITEMS), 0)
         for side in range(SIDES):
             share[side], n[side], kept[side] = 0, 0, 0
         for i in range(self.n_pieces):
@@ -524,6 +526,19 @@ cdef class Places:
         return best
 
 
+cdef int fit_terms(const uint32_t[::1] buckets, const int64_t[::1] offsets, const double[::1] terms) except -1:
+    """Raise IndexError unless each bucket has a term, and the buckets of each kind are in order."""
+    cdef Py_ssize_t kind, i
+    fit_groups(offsets, offsets.shape[0] - 1, buckets.shape[0])
+    if terms.shape[0] != buckets.shape[0] or offsets.shape[0] > MOST_KINDS + 1:
+        raise IndexError(f"{buckets.shape[0]} buckets of {offsets.shape[0] - 1} kinds have {terms.shape[0]} terms")
+    for kind in range(offsets.shape[0] - 1):
+        for i in range(offsets[kind] + 1, offsets[kind + 1]):
+            if buckets[i - 1] >= buckets[i]:
+                raise IndexError(f"the buckets of kind {kind} are not in order")
+    return 0
+
+
 cdef str _on_one_line(bytes text, Py_ssize_t first, Py_ssize_t last):
     """Return a part of a text with single spaces, cut to what can be shown."""
     cdef const uint8_t* old = <const uint8_t*> PyBytes_AS_STRING(text)
@@ -554,6 +569,7 @@ def _owners(section, list ignored):
     owners = bytearray(len(section.shown))
     for number in range(len(ignored), 0, -1):
         for name, start, end in ignored[number - 1]:
+            start = max(start, 0)
             if name == section.name:
                 owners[start:end] = bytes([min(number, 255)]) * (min(end, len(owners)) - start)
     return bytes(owners)
@@ -563,6 +579,7 @@ def kind_totals(const double[::1] terms, const int64_t[::1] offsets, int sign):
     cdef Py_ssize_t kind, i
     cdef double total, lost, changed
     cdef list totals = []
+    fit_groups(offsets, offsets.shape[0] - 1, terms.shape[0])
     for kind in range(offsets.shape[0] - 1):
         total = lost = 0
         for i in range(offsets[kind], offsets[kind + 1]):  # Neumaier's summation
@@ -614,7 +631,7 @@ cdef bint _are_inside(array starts, array ends, int32_t length) noexcept:
     cdef Py_ssize_t i
     cdef bint inside = True
     for i in range(len(starts)):
-        inside &= (start[i] < end[i]) & (end[i] <= length)
+        inside &= (0 <= start[i]) & (start[i] < end[i]) & (end[i] <= length)
     return inside
 
 
@@ -628,5 +645,7 @@ cdef bint _are_sorted(const int32_t* starts, Py_ssize_t n) noexcept:
 
 cdef tuple _moved_inside(array starts, array ends, Py_ssize_t length):
     """Return starts and ends so that an empty occurrence, such as an empty link, covers a neighbouring byte."""
+    if min(starts) < 0:
+        raise IndexError(f"an occurrence begins at byte {min(starts)}")
     moved = [min(start, length - 1) for start in starts]
     return array("i", moved), array("i", [min(max(end, at + 1), length) for at, end in zip(moved, ends)])

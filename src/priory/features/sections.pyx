@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False, wraparound=False, allow_none_for_extension_args=False
 """The canonical text of a message, in sections: features are extracted from them, and explanations colour them.
 
 Every feature has a position in some section, so an explanation can show all evidence in the message. A section has two
@@ -33,7 +33,9 @@ _OUT_OF_STEP = re.compile("[İȺȾẞ\u2126\u212a\u212bⱢⱤⱭⱮⱯⱰⱾⱿ�
 cdef class Section:
     """A named text, as shown and in lower case."""
 
-    def __init__(self, str name, bytes shown, bytes folded):
+    def __cinit__(self, str name, bytes shown, bytes folded):
+        if len(shown) != len(folded):
+            raise ValueError(f"a section has {len(shown)} bytes and {len(folded)} bytes in lower case")
         self.name = name
         self.shown = shown
         self.folded = folded
@@ -45,6 +47,8 @@ def section(str name, bytes text, Py_ssize_t most):
     >>> section("text", "Grüße, 50 % OFF".encode(), 100).folded.decode()
     'grüße, 50 % off'
     """
+    if most < 0:
+        raise ValueError(f"a section cannot have {most} bytes")
     cdef bytes shown = _cut(text, most), lower = folded(shown)
     if lower is not None:
         return Section(name, shown, lower)
@@ -112,7 +116,7 @@ cdef inline Py_ssize_t _cut_length(const Field* field) noexcept:
 cdef class Sections:
     """The sections of one message, each computed on first use."""
 
-    def __init__(self, Message message):
+    def __cinit__(self, Message message):
         self.message = message
 
     @property

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Splits the sections of a message into units that a person can see: words, lines and tags.
 
 Every byte of a section belongs to exactly one unit, so whatever is spread over the bytes is complete when it is added
@@ -13,6 +13,7 @@ from libc.string cimport memchr, memcmp
 
 from priory.features.hashing cimport Token, Tokens
 from priory.features.sections cimport Section, words_of
+from priory.native.buckets cimport IS_TIGHT
 
 cdef enum:
     NEAR = 2  # visible words that may be missing from the source, for one word to be found again
@@ -35,12 +36,14 @@ cdef class Units:
         """Append a unit that is shown as a whole and is its own home."""
         cdef Unit* more
         cdef Unit* unit
+        cdef Py_ssize_t room
         if self.n == self.room:
-            more = <Unit*> PyMem_Realloc(self.unit, max(1024, 2 * self.room) * sizeof(Unit))
+            room = self.n + 1 if IS_TIGHT else max(1024, 2 * self.room)
+            more = <Unit*> PyMem_Realloc(self.unit, room * sizeof(Unit))
             if more == NULL:
                 raise MemoryError
             self.unit = more
-            self.room = max(1024, 2 * self.room)
+            self.room = room
         unit = &self.unit[self.n]
         unit.start = unit.first = <int32_t> start
         unit.end = unit.last = <int32_t> end

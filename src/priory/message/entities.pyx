@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Decodes HTML entities as browsers do: `&lt;`, `&#8364;`, `&notit;`."""
 
 from html.entities import html5

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Finds the fields of one header block: the position of each name and value, in one pass over the bytes.
 
 A field is a name of visible ASCII, a colon, and a value that goes on up to the first line that does not begin with
@@ -11,6 +11,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_DecodeLatin1, PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcpy
+
+from priory.native.buckets cimport IS_TIGHT
 
 from priory.message.headers import decode_value, is_evidence
 
@@ -144,8 +146,8 @@ cdef class Fields:
             if not is_evidence(PyUnicode_DecodeLatin1(<const char*> name, name_length, NULL)):
                 return 0
         cdef Field* more
-        if self.n >= 32 and self.n & (self.n - 1) == 0:
-            more = <Field*> PyMem_Realloc(self.field, 2 * self.n * sizeof(Field))
+        if IS_TIGHT or self.n >= 32 and self.n & (self.n - 1) == 0:
+            more = <Field*> PyMem_Realloc(self.field, (self.n + 1 if IS_TIGHT else 2 * self.n) * sizeof(Field))
             if more == NULL:
                 raise MemoryError
             self.field = more

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Scans HTML in one linear pass for the visible text, the links, and the skeleton of the markup.
 
 Mail needs no HTML tree: the visible text is everything outside tags, comments, scripts and styles. A scanner that never
@@ -96,14 +96,15 @@ cdef class Scan:
         self.most_tags = most_skeleton
         self.n_text = self.n_tags = self.n_links = 0
         self.anchor = -1
-        cdef size_t text_room = self.length + 1, tags_room = most_skeleton + LONGEST_TAG
-        cdef uint8_t* room = <uint8_t*> PyMem_Malloc(MOST_LINKS * sizeof(Span) + text_room + tags_room)
-        if room == NULL:
-            raise MemoryError
+        if most_skeleton < 0:
+            raise ValueError(f"a skeleton cannot have {most_skeleton} bytes")
+        # Each has an allocation of its own: sanitizers see an overflow from one into the other.
+        self.found = <Span*> PyMem_Malloc(MOST_LINKS * sizeof(Span))
+        self.text = <uint8_t*> PyMem_Malloc(self.length + 1)
+        self.tags = <uint8_t*> PyMem_Malloc(<size_t> most_skeleton + LONGEST_TAG)
         try:
-            self.found = <Span*> room
-            self.text = room + MOST_LINKS * sizeof(Span)
-            self.tags = self.text + text_room
+            if self.found == NULL or self.text == NULL or self.tags == NULL:
+                raise MemoryError
             with nogil:
                 self.scan()
                 self.end_anchor()
@@ -117,7 +118,9 @@ cdef class Scan:
                 for i in range(self.n_links)
             ]
         finally:
-            PyMem_Free(room)
+            PyMem_Free(self.found)
+            PyMem_Free(self.text)
+            PyMem_Free(self.tags)
 
     cdef inline void show(self, uint8_t c) noexcept nogil:
         """Append a character to the visible text; write runs of white space once."""

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, allow_none_for_extension_args=False
 """Splits raw bytes into the MIME parts of a message. Works for any bytes, within fixed limits.
 
 The parser is written for hostile mail: it works with positions in one buffer, copies only what it returns, and never
@@ -26,6 +26,7 @@ MOST_HEADER_BYTES = 256 * 1024  #: of one header block
 MOST_DECODED_BYTES = 32 * 1024 * 1024  #: of one part
 
 cdef int _DEEPEST = DEEPEST, _MOST_PARTS = MOST_PARTS, _MOST_BOUNDARY_LINES = MOST_BOUNDARY_LINES
+cdef Py_ssize_t _LONGEST_MESSAGE = 1 << 60
 cdef Py_ssize_t _MOST_HEADER_BYTES = MOST_HEADER_BYTES
 cdef dict _DECODERS = {"base64": (base64_bytes, 2), "quoted-printable": (binascii.a2b_qp, 4)}
 """The decoder of each encoding, and the most encoded bytes to read per decoded byte."""
@@ -73,7 +74,7 @@ _usual_kind = lru_cache(maxsize=512)(Kind)
 cdef class Part:
     """A leaf of the MIME tree: its header fields, its kind, and the positions of its encoded body."""
 
-    def __init__(self, Fields fields, Kind kind, Py_ssize_t start, Py_ssize_t end):
+    def __cinit__(self, Fields fields, Kind kind, Py_ssize_t start, Py_ssize_t end):
         self.fields = fields
         self.kind = kind
         self.start = start
@@ -222,6 +223,8 @@ cpdef tuple body(bytes raw, Part part, Py_ssize_t most):
     """Return up to `most` bytes of a part's decoded body, and the defect of its encoding or None."""
     cdef bytes data
     cdef Py_ssize_t longest = 1, stop
+    if not 0 <= most <= _LONGEST_MESSAGE or not 0 <= part.start <= part.end <= len(raw):
+        raise IndexError(f"{most} bytes of a part from {part.start} to {part.end} of {len(raw)} bytes")
     if part.kind.encoding in _DECODERS:
         decoder, longest = _DECODERS[part.kind.encoding]
         stop = part.start + most * longest + 1024

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, allow_none_for_extension_args=False
 """The parser: reads the texts, links and attachments of a message and computes its digest.
 
 Text is kept as UTF-8, which is what feature extraction reads. ASCII text, which is most mail, is never decoded.
@@ -33,7 +33,7 @@ _ADDRESS = re.compile(r"(?<=[^\s<>@\"(),;:])@([\w.-]{1,255})")
 cdef class Text:
     """One text part: its visible text (HTML without markup) and its source. For plain text the two are the same."""
 
-    def __init__(self, str content_type, charset, bytes visible, bytes markup):
+    def __cinit__(self, str content_type, charset, bytes visible, bytes markup):
         self.content_type = content_type
         self.charset = charset
         self.visible = visible
@@ -62,7 +62,7 @@ cdef class Message:
     mailboxes add do not change it.
     """
 
-    def __init__(self, bytes raw):
+    def __cinit__(self, bytes raw):
         cdef Structure found = Structure(raw, envelope_end(raw))
         cdef Part part
         cdef Fields fields

@@ -6,8 +6,14 @@ from libc.stdint cimport int64_t, uint32_t
 cdef extern from *:
     """
     #define priory_fetch(place) __builtin_prefetch(place)
+    #ifdef PRIORY_TIGHT
+    #define priory_is_tight 1
+    #else
+    #define priory_is_tight 0
+    #endif
     """
     void fetch "priory_fetch" (const void* place) noexcept nogil
+    const bint IS_TIGHT "priory_is_tight"  # for sanitizers: buffers have no room to spare, so an overflow leaves them
 
 cdef enum:
     AHEAD = 48  # buckets are scattered over a large table: prefetch this many ahead
@@ -26,6 +32,20 @@ cdef inline int bits_of(Py_ssize_t rows) noexcept nogil:
     while rows >> bits > 1:
         bits += 1
     return bits
+
+
+cdef inline int fit_bits(int bits) except -1:
+    """Raise ValueError unless a feature can have this many bits beside those of its kind."""
+    if not 1 <= bits <= MOST_NAME_BITS:
+        raise ValueError(f"features have 2^1 to 2^{MOST_NAME_BITS} buckets, not 2^{bits}")
+    return 0
+
+
+cdef inline int fit_rows(Py_ssize_t rows) except -1:
+    """Raise IndexError unless a table of this many rows has a bucket for each feature."""
+    if not 1 <= rows <= <Py_ssize_t> 1 << MOST_NAME_BITS:
+        raise IndexError(f"a table of counts has 1 to 2^{MOST_NAME_BITS} rows, not {rows}")
+    return 0
 
 
 cdef inline bint is_in(uint32_t groups, Py_ssize_t group) noexcept nogil:

@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """A table of counts in which every name has a slot of its own, so that no two names share their counts.
 
 A key is the number of a feature with the number of its kind. Its hash decides its home among 2^bits slots, and the
@@ -10,20 +10,26 @@ The table grows and shrinks with the number of names, at most two thirds of the 
 import mmap
 from contextlib import suppress
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uintptr_t
 from libc.string cimport memcpy, memmove, memset
 
 from priory.native.blocks cimport MappedBlocks
+from priory.native.buckets cimport IS_TIGHT
 
 cdef enum:
     LEAST_BITS = 10
     MOST_BITS = 31
+    MOST_COLUMNS = 1 << 20
     MARGIN = 1024  # slots after the last home; the last one stays empty and ends every search
 cdef Py_ssize_t _HUGE_BYTES = 1 << 22  # from this size on huge pages are requested: most names are on a page of their own
 
 
 def memory_of(Py_ssize_t size):
     """Return zeroed anonymous memory, which takes no space until something is written."""
+    if size < 1:
+        raise ValueError(f"counts do not have {size:,} bytes")
+    if IS_TIGHT:
+        return memoryview(bytearray(size))  # sanitizers watch over memory of malloc
     try:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
@@ -36,7 +42,15 @@ def memory_of(Py_ssize_t size):
 
 def table_bytes(Py_ssize_t columns, int bits=LEAST_BITS):
     """Return the size of a table with 2^bits homes."""
+    fit_size(columns, bits)
     return 4 * (columns + 1) * ((<Py_ssize_t> 1 << bits) + MARGIN)
+
+
+cdef int fit_size(Py_ssize_t columns, int bits) except -1:
+    """Raise IndexError unless there can be a table with so many columns and 2^bits homes."""
+    if not 1 <= columns <= MOST_COLUMNS or not LEAST_BITS <= bits <= MOST_BITS:
+        raise IndexError(f"a table has 1 column or more and 2^{LEAST_BITS} to 2^{MOST_BITS} homes, not {columns}, 2^{bits}")
+    return 0
 
 
 cdef class NameTable:
@@ -47,10 +61,9 @@ cdef class NameTable:
     (0, True)
     """
 
-    def __init__(self, Py_ssize_t columns, int bits=LEAST_BITS, Py_ssize_t n=0, int64_t nameless=0, memory=None):
+    def __cinit__(self, Py_ssize_t columns, int bits=LEAST_BITS, Py_ssize_t n=0, int64_t nameless=0, memory=None):
         """Use this memory, with 2^bits homes and n names, or start empty."""
-        if columns < 1 or not LEAST_BITS <= bits <= MOST_BITS:
-            raise IndexError(f"a table has 1 column or more and 2^{LEAST_BITS} to 2^{MOST_BITS} homes, not {columns}, 2^{bits}")
+        fit_size(columns, bits)
         self.columns, self.stride, self.nameless = columns, columns + 1, nameless
         self.use(memory_of(table_bytes(columns, bits)) if memory is None else memory, bits, n)
 
@@ -63,10 +76,15 @@ cdef class NameTable:
         cdef uint8_t[::1] view = memory
         if view.shape[0] != 4 * self.stride * n_slots:
             raise ValueError(f"a table of 2^{bits} homes does not have {view.shape[0]:,} bytes")
+        if <uintptr_t> &view[0] % sizeof(uint32_t):
+            raise ValueError("a table of names begins at an address that is not a multiple of 4")
+        if not 0 <= n < n_slots:
+            raise ValueError(f"a table of 2^{bits} homes does not have {n:,} names")
         cdef uint32_t* first = <uint32_t*> &view[0]
         if first[(n_slots - 1) * self.stride]:
             raise ValueError("a table of names is damaged: its last slot is taken")
-        self.memory, self.bits, self.n, self.n_slots = memory, bits, n, n_slots
+        # A view of its own keeps the slots where they are, even if a caller resizes a bytearray.
+        self.memory, self.bits, self.n, self.n_slots = memoryview(memory), bits, n, n_slots
         self.slots = Slots(first, self.stride, 32 - bits)
         return 0
 
@@ -95,7 +113,7 @@ cdef class NameTable:
             free += self.stride
         if self.blocks is not None:
             self.blocks.require(slot, (free - slot + self.stride) * sizeof(uint32_t))
-        if 3 * (self.n + 1) > 2 << self.bits or free == last:
+        if 3 * (self.n + 1) > <Py_ssize_t> 2 << self.bits or free == last:
             self.resize(self.bits + 1)
             return self.insert(hash_)
         memmove(slot + self.stride, slot, (free - slot) * sizeof(uint32_t))
@@ -125,7 +143,7 @@ cdef class NameTable:
     cdef int fit(self) except -1:
         """Shrink the table as far as its names allow."""
         cdef int bits = self.bits
-        while bits > LEAST_BITS and 3 * self.n <= 1 << bits:
+        while bits > LEAST_BITS and 3 * self.n <= <Py_ssize_t> 1 << bits:
             bits -= 1
         if bits < self.bits:
             self.resize(bits)
@@ -163,5 +181,5 @@ cdef class NameTable:
         return True
 
 
-def _restored(columns, bits, n, nameless, memory):
+def _restored(columns, bits, n, nameless, bytes memory):
     return NameTable(columns, bits, n, nameless, memoryview(bytearray(memory)))

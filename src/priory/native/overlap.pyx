@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Which features many messages share with one: an index that is read from end to end, at a billion features a second.
 
 The index holds one in `one_in` features of each message as hashes of 32 bits, chosen by hash, so that all messages have
@@ -6,15 +6,18 @@ the same ones. A filter of 2^16 bits, small enough for the fastest cache, sorts 
 shared. Nothing here depends on mail.
 """
 
-from cpython.array cimport array, clone, resize_smart
+from cpython.array cimport array, clone, resize, resize_smart
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from priory.native.buckets cimport fit_groups, is_in, name_bits
+from priory.native.buckets cimport IS_TIGHT, fit_bits, fit_groups, is_in, name_bits
 from priory.native.names cimport hash_of
 
+cdef enum:
+    MOST_ONE_IN = 1 << 28  # a hash has this many values beside the bits that the filter looks at
+    MOST_LOOKUPS = 1 << 24
 cdef array HASHES = array("I")
 cdef array SUMS = array("d")
 cdef array PLACES = array("q")
@@ -41,8 +44,9 @@ cdef class FeatureIndex:
     cdef readonly int bits
     cdef readonly uint32_t one_in
 
-    def __init__(self, int bits, uint32_t one_in=1):
-        if one_in < 1 or one_in & (one_in - 1):
+    def __cinit__(self, int bits, uint32_t one_in=1):
+        fit_bits(bits)
+        if not 1 <= one_in <= MOST_ONE_IN or one_in & (one_in - 1):
             raise ValueError(f"one in a power of two features is held, not one in {one_in}")
         self.bits, self.one_in = bits, one_in
         self.hashes, self.ends, self.sizes = clone(HASHES, 0, False), clone(PLACES, 0, False), clone(PLACES, 0, False)
@@ -60,7 +64,10 @@ cdef class FeatureIndex:
         cdef Py_ssize_t groups = offsets.shape[0] - 1, group, i, n = len(self.hashes)
         cdef uint32_t hash_, others = self.one_in - 1
         fit_groups(offsets, groups, buckets.shape[0])
-        resize_smart(self.hashes, n + buckets.shape[0])
+        if IS_TIGHT:
+            resize(self.hashes, n + buckets.shape[0])
+        else:
+            resize_smart(self.hashes, n + buckets.shape[0])
         for group in range(groups):
             for i in range(offsets[group], offsets[group + 1]):
                 hash_ = hash_in(buckets[i], group, named, self.bits)
@@ -76,6 +83,8 @@ cdef class FeatureIndex:
         cdef uint32_t others = 2 * self.one_in - 1
         cdef uint32_t* hashes = self.hashes.data.as_uints
         cdef int64_t* ends = <int64_t*> self.ends.data.as_longlongs
+        if self.one_in == MOST_ONE_IN:
+            raise ValueError(f"one in {self.one_in} features is held: an index cannot hold fewer")
         self.one_in *= 2
         for message in range(len(self.ends)):
             while i < ends[message]:
@@ -187,6 +196,8 @@ cdef class Lookup:
 
     def __cinit__(self, Py_ssize_t n):
         cdef Py_ssize_t size = 16
+        if not 0 <= n <= MOST_LOOKUPS:
+            raise ValueError(f"a lookup has places for 0 to {MOST_LOOKUPS:,} hashes, not {n:,}")
         while size < 2 * n:
             size *= 2
         memset(self.filter, 0, sizeof(self.filter))
@@ -242,6 +253,7 @@ def n_in_common(const uint32_t[::1] one, const int64_t[::1] one_offsets, const u
 def largest(const double[::1] values, Py_ssize_t most):
     """Return the places of the numbers farthest from 0, the farthest first, at most so many."""
     cdef list places = []
+    most = max(min(most, values.shape[0]), 0)
     cdef array heights = clone(SUMS, most + 1, True)
     cdef Py_ssize_t i, k, n = 0
     cdef double height, least = -1

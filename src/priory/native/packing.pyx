@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """Encode a feature vector for the journal: sorted bucket numbers as bytes, and back.
 
 Buckets are random numbers, so the gaps between them have a geometric distribution, for which the Rice code is nearly
@@ -11,7 +11,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from priory.native.buckets cimport fit_groups, is_in, name_bits
+from priory.native.buckets cimport fit_bits, fit_groups, is_in, name_bits
 
 cdef extern from *:
     """
@@ -26,6 +26,7 @@ cdef extern from *:
     uint64_t little_end_first "priory_little_end_first" (uint64_t word) noexcept nogil
 
 cdef enum:
+    MOST_KINDS = 32  # one bit each says which have names
     HAS_NAMES = 128  # added to the number of kinds if the features of some groups have names
 cdef array BUCKETS = array("I")
 cdef array OFFSETS = array("q")
@@ -69,6 +70,13 @@ cdef inline int bit_length(uint64_t n) noexcept nogil:
     return length
 
 
+cdef int fit_kinds(Py_ssize_t kinds) except -1:
+    """Raise ValueError unless features can be of this many kinds."""
+    if not 0 <= kinds <= MOST_KINDS:
+        raise ValueError(f"features have 0 to {MOST_KINDS} kinds, not {kinds}")
+    return 0
+
+
 def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits, uint32_t named=0):
     """Return a feature vector as bytes: for each kind the number of its features, then their gaps in Rice code.
 
@@ -80,6 +88,8 @@ def pack(const uint32_t[::1] buckets, const int64_t[::1] offsets, int bits, uint
     cdef uint64_t bucket, last, least, gap, ones, low, limit
     cdef bint in_order = True
     fit_groups(offsets, kinds, buckets.shape[0])
+    fit_bits(bits)
+    fit_kinds(kinds)
     # A gap takes k + 1 bits and one more for each 2^k that it spans; the gaps of a kind span at most 2^width in total.
     cdef Py_ssize_t most = 16 + 5 * kinds
     for kind in range(kinds):
@@ -154,6 +164,8 @@ def unpack(const uint8_t[::1] packed, Py_ssize_t most_kinds, int bits, uint32_t 
 
     `named` are the groups that have names unless all features were packed without.
     """
+    fit_bits(bits)
+    fit_kinds(most_kinds)
     if packed.shape[0] == 0:
         raise ValueError("packed features are damaged")
     cdef Reader r = Reader(&packed[0], 0, packed.shape[0] * 8)

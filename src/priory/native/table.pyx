@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, allow_none_for_extension_args=False
 """The filter's tables of counts, compiled: add messages, subtract them, and read the terms of a message.
 
 A feature has its counts in one place, so it costs one cache miss instead of one per label. The place holds the counts
@@ -19,7 +19,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from priory.native.blocks cimport MappedBlocks
-from priory.native.buckets cimport AHEAD, bits_of, fetch, fit_groups, is_in, name_bits
+from priory.native.buckets cimport AHEAD, IS_TIGHT, bits_of, fetch, fit_groups, fit_rows, is_in, name_bits
 from priory.native.names cimport NameTable, Slots, find_in, hash_of, home_in
 
 cdef enum:
@@ -34,6 +34,7 @@ cdef int fit_table(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] buck
     """Raise IndexError if a bucket or the column lies outside the table; the loops below do not check again."""
     cdef Py_ssize_t i
     cdef uint32_t largest = 0
+    fit_rows(rows)
     for i in range(buckets.shape[0]):
         largest |= buckets[i]  # an upper bound, found in a quarter of the time
     if largest >= rows:
@@ -57,6 +58,7 @@ cdef int fit_features(Py_ssize_t rows, Py_ssize_t columns, const uint32_t[::1] b
     """Raise IndexError if a bucket, the number of a named feature or the column lies outside the tables."""
     cdef Py_ssize_t groups = offsets.shape[0] - 1, group, i
     cdef uint32_t bits, bits_of_names = 0, bits_of_buckets = 0
+    fit_rows(rows)
     fit_groups(offsets, groups, buckets.shape[0])
     for group in range(groups):
         bits = 0
@@ -263,6 +265,7 @@ def counts_of(const uint32_t[:, ::1] rows, NameTable names, uint32_t number, Py_
     cdef int extra = name_bits(bits_of(rows.shape[0])) - bits_of(rows.shape[0])
     cdef bint reads_rows = names.nameless > 0
     cdef Py_ssize_t label
+    fit_rows(rows.shape[0])
     fit_names(rows.shape[1], names)
     if not (0 < labels <= rows.shape[1] and 0 <= group < 32 and number >> name_bits(bits_of(rows.shape[0])) == 0):
         raise IndexError(f"feature {number} of group {group}, {labels} labels: not in rows of {rows.shape[1]}")
@@ -326,7 +329,8 @@ cdef double sum_by_halves(const double* values, Py_ssize_t n) noexcept nogil:
 
 cpdef Py_ssize_t score_bin(double score, double limit, double width, Py_ssize_t bins) noexcept nogil:
     """Return the bin of a score among equal bins from -limit to limit; scores beyond fall into the outermost."""
-    return <Py_ssize_t> max(0.0, min((score + limit) / width, <double> (bins - 1)))
+    cdef double bin_ = (score + limit) / width
+    return 0 if not bin_ > 0 else bins - 1 if bin_ >= bins - 1 else <Py_ssize_t> bin_  # a score that is no number: 0
 
 
 cpdef bint are_comparable(const int64_t[::1] totals, int64_t without=0) noexcept nogil:
@@ -341,28 +345,35 @@ cpdef bint are_comparable(const int64_t[::1] totals, int64_t without=0) noexcept
     for i in range(totals.shape[0]):
         second = max(second, min(most, totals[i]))
         most = max(most, totals[i])
-    return second > without and 10 * (second - without) >= most
+    # Without a product or a difference of signed numbers: those of a damaged table could overflow.
+    return second > without and <uint64_t> second - <uint64_t> without >= <uint64_t> (most // 10 + (most % 10 > 0))
 
 
 cdef int64_t least_known = 10
 LEAST_KNOWN = least_known  # messages that make a label known, where there are more than two labels
 
 
-cpdef bint is_known(const int64_t[::1] totals, Py_ssize_t label) noexcept nogil:
+def is_known(const int64_t[::1] totals, Py_ssize_t label):
     """Tell whether enough messages of a label were learned to score it; with two labels this is always true.
 
     Of more labels some may be rare or new, and must not keep the others from being scored.
     """
+    if not 0 <= label < totals.shape[0]:
+        raise IndexError(f"label {label} of {totals.shape[0]}")
+    return has_enough(totals, label)
+
+
+cdef inline bint has_enough(const int64_t[::1] totals, Py_ssize_t label) noexcept nogil:
     return totals.shape[0] <= 2 or totals[label] >= least_known
 
 
 cdef int64_t n_counted(const int64_t[::1] totals) noexcept nogil:
     """Return the number of messages of all labels."""
     cdef Py_ssize_t i
-    cdef int64_t n = 0
+    cdef uint64_t n = 0  # of a damaged table they may overflow
     for i in range(totals.shape[0]):
-        n += totals[i]
-    return n
+        n += <uint64_t> totals[i]
+    return <int64_t> n
 
 
 cdef struct Counted:
@@ -393,6 +404,7 @@ def n_repeated(const uint32_t[:, ::1] rows, NameTable names, Py_ssize_t labels, 
     cdef int bits = bits_of(rows.shape[0]), extra = name_bits(bits) - bits if is_in(named, group) else 0
     cdef const uint32_t* columns
     cdef Counted counted
+    fit_rows(rows.shape[0])
     fit_names(rows.shape[1], names)
     if not (0 <= start <= end <= buckets.shape[0] and 2 <= labels < rows.shape[1]):
         raise IndexError(f"buckets {start} to {end} of {buckets.shape[0]}, {labels} labels in rows of {rows.shape[1]}")
@@ -446,7 +458,8 @@ cdef class Scorer:
             wanted *= 2
         if wanted > known:
             logs = clone(DOUBLES, wanted, False)
-            memcpy(logs.data.as_doubles, self.logs.data.as_doubles, known * sizeof(double))
+            if known:
+                memcpy(logs.data.as_doubles, self.logs.data.as_doubles, known * sizeof(double))
             for count in range(known, wanted):
                 logs.data.as_doubles[count] = log(<uint64_t> count + self.smoothing)
             self.logs = logs
@@ -544,7 +557,7 @@ cdef class Scorer:
         cdef array terms = clone(DOUBLES, 0, False)
         cdef double log_odds
         cdef int64_t n_messages = n_counted(totals)
-        cdef array logs = self.know(n_messages, n - start)
+        cdef array logs = self.know(n_messages, max(n - max(start, 0), 0))
         cdef uint64_t known = len(logs)
         cdef object memory  # keeps the slots alive, should another thread make the table grow
         cdef Slots slots
@@ -563,16 +576,16 @@ cdef class Scorer:
             label, size = labels[i], buckets.shape[0]
             fit_features(rows.shape[0], n_labels, buckets, offsets, named, label)
             fit_groups(offsets, self.groups, size)
-            is_scored = in_turn[i] and is_known(totals, label) and are_comparable(totals)
+            is_scored = in_turn[i] and has_enough(totals, label) and are_comparable(totals)
             if is_scored and i >= late:
                 return i
             if size > len(terms):
-                resize(terms, 2 * size)
+                resize(terms, size if IS_TIGHT else 2 * size)
             memory, slots, reads_rows, is_certain = names.memory, names.slots, names.nameless > 0, True
             with nogil:
                 for contrast in range(contrasts if is_scored else 0):
                     about, at = 1 if n_labels == 2 else contrast, i * contrasts + contrast
-                    if not is_known(totals, about):
+                    if not has_enough(totals, about):
                         scores[at] = -INFINITY
                         continue
                     self.fill(rows, slots, reads_rows, totals, n_messages, logs.data.as_doubles, known, buckets, offsets,
