@@ -10,7 +10,7 @@ UNPACKED := exim sendmail
 # What Debian has is asked for once in a while, not for each of them.
 UPDATE := { [ -n "$$(find build/apt-updated -mmin -60 2>/dev/null)" ] || { apt-get -q update && mkdir -p build && touch build/apt-updated; }; }
 
-.PHONY: demo quick test bench clean $(PROGRAMS) $(UNPACKED)
+.PHONY: demo quick test bench sanitize sanitize-faults clean $(PROGRAMS) $(UNPACKED)
 
 demo: $(VENV)/.user
 	$(BIN)/priory demo
@@ -31,6 +31,16 @@ quick: $(VENV)/.developer
 bench: $(VENV)/.bench valgrind
 	$(BIN)/python benchmarks/bench.py
 
+# Sanitizers on everything compiled, in a copy of the tree: tests, changed mail and fuzzers, SECONDS for each of them.
+SECONDS ?= 75
+sanitize: $(VENV)/.fuzz clang-14
+	$(BIN)/python fuzz/sanitize.py $(SECONDS)
+	$(BIN)/python fuzz/checked.py
+
+# Plants overflows in copies of the modules, and fails if the sanitizers miss one.
+sanitize-faults: $(VENV)/.fuzz clang-14
+	$(BIN)/python fuzz/faults.py
+
 clean:
 	rm -rf $(VENV) build src/*.egg-info $(wildcard src/priory/*.c src/priory/*/*.c src/priory/*.so src/priory/*/*.so)
 
@@ -46,15 +56,16 @@ $(VENV)/bin/python:
 # those tests are skipped.
 maildrop procmail spamc: APT_OPTIONS := --no-install-recommends  # which would be a mail server, SpamAssassin's daemon
 firefox-esr postgresql: APT_OPTIONS := --no-install-recommends
+clang-14: PACKAGES := clang-14 libclang-rt-14-dev
 postgresql: IS_THERE = ls /usr/lib/postgresql/*/bin/postgres
 dovecot: PACKAGES := dovecot-imapd dovecot-lmtpd dovecot-sieve
 systemd-analyze: PACKAGES := systemd
 systemd-analyze: APT_OPTIONS := --no-install-recommends
 # Tests start a Postfix, a Dovecot and a PostgreSQL of their own: as services of this machine they are not started.
 postfix: BEFORE = echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections &&
-$(PROGRAMS): export DEBIAN_FRONTEND := noninteractive
-$(PROGRAMS): export RUNLEVEL := 1
-$(PROGRAMS):
+$(PROGRAMS) clang-14: export DEBIAN_FRONTEND := noninteractive
+$(PROGRAMS) clang-14: export RUNLEVEL := 1
+$(PROGRAMS) clang-14:
 	@$(or $(IS_THERE),command -v $@) >/dev/null 2>&1 \
 	  || { [ "$$(id -u)" = 0 ] && $(BEFORE) $(UPDATE) && apt-get -qy $(APT_OPTIONS) install $(or $(PACKAGES),$@); } \
 	  || echo "make: $@ is missing, so the tests that need it are skipped; as root: apt-get install $(or $(PACKAGES),$@)" >&2
@@ -77,6 +88,10 @@ $(VENV)/.user: $(SOURCES) | $(VENV)/bin/python
 $(VENV)/.developer: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.user
+
+$(VENV)/.fuzz: $(VENV)/.developer
+	$(BIN)/pip install -q --disable-pip-version-check 'atheris>=3.0' 'Cython>=3.1'
+	@touch $@
 
 $(VENV)/.bench: $(VENV)/.developer
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev,bench]'
