@@ -6,7 +6,7 @@ import hashlib
 import pytest
 
 from priory.message import Attachment, mime, parse
-from priory.message.fields import Fields, leading_fields_end
+from priory.message.fields import Budget, Fields, leading_fields_end
 
 
 def multipart(boundary: bytes, *parts: bytes, end: bytes = b"--\n") -> bytes:
@@ -193,6 +193,6 @@ def test_addresses_in_plain_text_are_links():
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2), (0, 4)])
 def test_what_lies_outside_of_the_bytes_is_refused(start, end):
-    for read in (Fields, leading_fields_end, mime.header_end):
+    for read in (lambda *where: Fields(*where, Budget()), leading_fields_end, mime.header_end):
         with pytest.raises(IndexError, match=f"^{start} to {end} is not within 3 bytes$"):
             read(b"a:b", start, end)

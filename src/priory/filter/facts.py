@@ -34,6 +34,7 @@ _CLAUSES: Final = {
     "defect: nested too deeply": "its parts are nested too deeply",
     "defect: too many parts": "it has too many parts",
     "defect: too much text": "it has too much text to read all",
+    "defect: too much work": "it would take too much work to read all of it",
     "defect: zero bytes in text": "its text has zero bytes",
 }
 _COUNTED: Final[dict[str, tuple[str, str]]] = {  # what precedes and follows a number

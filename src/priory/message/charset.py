@@ -10,6 +10,7 @@ _NO_CHARSETS = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-
 _UTF8_SUPERSEDES = {"ascii", "iso8859-1", "cp1252"}
 _ASCII_STAYS = {*_UTF8_SUPERSEDES, "utf-8"}
 _LONGEST_NAME = 40
+_CP1252 = bytes(range(256)).decode("cp1252", "replace")  # a table needs no call for each byte that is undefined
 _NAMES = {*aliases, *aliases.values()}
 
 
@@ -71,7 +72,7 @@ def decode(data: bytes, charset: str | None) -> tuple[str, str | None]:
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
-            return data.decode("cp1252", "replace"), defect or _eight_bit_defect(name, charset)
+            return codecs.charmap_decode(data, "strict", _CP1252)[0], defect or _eight_bit_defect(name, charset)
         return text, defect or (f"utf-8 text claims to be {charset}" if charset else "8-bit text without a charset")
     try:
         text = data.decode(name)

@@ -10,6 +10,8 @@ from libc.string cimport memchr
 cdef enum:
     LONGEST_ENTITY = 32
 
+cdef Py_ssize_t LONGEST_OPEN = max([len(name) for name in html5 if not name.endswith(";")])  # without a semicolon
+
 
 def unescape_entities(bytes text):
     """Decode the entities in UTF-8 text like `html.unescape`, but also numbers of any length.
@@ -97,5 +99,5 @@ cdef bytes by_name(const uint8_t* at, const uint8_t* end):
         found = html5.get(name[:length].decode("utf-8", "replace"))
         if found is not None:
             return found.encode() + name[length:]
-        length -= 1
+        length = min(length - 1, LONGEST_OPEN)
     return None

@@ -9,18 +9,22 @@ cdef struct Field:
     bint is_plain  # ASCII without encoded words: decoded, it is the same
 
 
+cdef class Budget:
+    cdef readonly Py_ssize_t left
+
+
 cdef class Fields:
     cdef Field* field
     cdef readonly Py_ssize_t n
     cdef list _kept
 
-    cdef int _find(self, const uint8_t* text, Py_ssize_t length) except -1
+    cdef int _find(self, const uint8_t* text, Py_ssize_t length, Budget budget) except -1
     cdef int _append(
         self, const uint8_t* name, Py_ssize_t name_length, const uint8_t* value, const uint8_t* end
     ) except -1
     cdef const Field* first(self, bytes name) noexcept
-    cdef str raw_value(self, bytes name)
-    cdef int decode(self, list defects) except -1
+    cdef str raw_value(self, bytes name, list defects)
+    cdef int decode(self, list defects, Budget budget) except -1
     cdef bytes canonical(self)
 
 

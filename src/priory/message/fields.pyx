@@ -3,7 +3,7 @@
 
 A field is a name of visible ASCII, a colon, and a value that goes on up to the first line that does not begin with
 white space. Other lines are skipped, and so are fields that are never evidence. Nothing is copied unless the lines end
-in CR LF or a value has to be decoded.
+in CR LF or a value has to be decoded. A `Budget` bounds the work: fields beyond it are not read.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -16,8 +16,15 @@ from priory.native.buckets cimport IS_TIGHT
 
 from priory.message.headers import decode_value, is_evidence
 
+MOST_STEPS = 50_000  #: of a budget; the dearest real message takes 15,000
+MOST_VALUE_BYTES = 32 * 1024  #: of a value that is decoded or split into parameters
+
 cdef enum:
     LONGEST_NAME = 200  # no program writes longer names, and is_evidence caches every name it sees
+    STEPS_OF_VALUE = 2
+    STEPS_OF_WORD = 2
+    BYTES_OF_STEP = 2048  # that are decoded
+cdef Py_ssize_t _MOST_STEPS = MOST_STEPS, _MOST_VALUE_BYTES = MOST_VALUE_BYTES
 
 
 cdef inline bint is_space(uint8_t c) noexcept:
@@ -94,15 +101,27 @@ cdef bint is_named(const Field* field, bytes name) noexcept:
     return True
 
 
-cdef class Fields:
-    """The header fields between two positions of a message, in order.
+cdef class Budget:
+    """The work that may still be spent on a message, in steps of about two microseconds.
 
-    >>> fields = Fields(b"Subject: hello\\n  you\\nX-Spam-Status: Yes\\n", 0, 40)
+    What takes longest for its size has a price: a field, an encoded word, a parameter, a line that begins like a
+    boundary. It is paid after it was done. So the work is bounded by MOST_STEPS and one value more, whatever the
+    message is, and it is the same on every machine.
+    """
+
+    def __cinit__(self):
+        self.left = _MOST_STEPS
+
+
+cdef class Fields:
+    """The header fields between two positions of a message, in order, as far as the budget reaches.
+
+    >>> fields = Fields(b"Subject: hello\\n  you\\nX-Spam-Status: Yes\\n", 0, 40, Budget())
     >>> fields.pairs()
     [('Subject', ' hello\\n  you')]
     """
 
-    def __cinit__(self, bytes raw, Py_ssize_t start, Py_ssize_t end):
+    def __cinit__(self, bytes raw, Py_ssize_t start, Py_ssize_t end, Budget budget not None):
         fit(raw, start, end)
         self.n = 0
         self.field = <Field*> PyMem_Malloc(32 * sizeof(Field))
@@ -114,9 +133,9 @@ cdef class Fields:
         if memchr(text, 13, end - start) != NULL:
             block = raw[start:end].replace(b"\r\n", b"\n")
             self._kept.append(block)
-            self._find(<const uint8_t*> PyBytes_AS_STRING(block), PyBytes_GET_SIZE(block))
+            self._find(<const uint8_t*> PyBytes_AS_STRING(block), PyBytes_GET_SIZE(block), budget)
         else:
-            self._find(text, end - start)
+            self._find(text, end - start, budget)
 
     def __dealloc__(self):
         PyMem_Free(self.field)
@@ -124,15 +143,16 @@ cdef class Fields:
     def __len__(self):
         return self.n
 
-    cdef int _find(self, const uint8_t* text, Py_ssize_t length) except -1:
+    cdef int _find(self, const uint8_t* text, Py_ssize_t length, Budget budget) except -1:
         cdef const uint8_t* at = text
         cdef const uint8_t* end = text + length
         cdef const uint8_t* after
         cdef Py_ssize_t name = 0, colon = 0
-        while at < end:
+        while at < end and budget.left > 0:
             after = field_end(at, end, &name, &colon)
             if after != NULL:
                 self._append(at, name, at + colon + 1, after)
+                budget.left -= 1
             else:
                 after = <const uint8_t*> memchr(at, 10, end - at)
             at = end if after == NULL else after + 1
@@ -164,33 +184,53 @@ cdef class Fields:
                 return &self.field[i]
         return NULL
 
-    cdef str raw_value(self, bytes name):
-        """Return the first non-empty value of this name as Latin-1 text. Call before `decode`."""
+    cdef str raw_value(self, bytes name, list defects):
+        """Return the first non-empty value of this name as Latin-1 text of at most MOST_VALUE_BYTES.
+
+        Call before `decode`.
+        """
         cdef Py_ssize_t i
         for i in range(self.n):
             if is_named(&self.field[i], name):
                 value = PyUnicode_DecodeLatin1(
-                    <const char*> self.field[i].value, self.field[i].value_length, NULL
+                    <const char*> self.field[i].value, min(self.field[i].value_length, _MOST_VALUE_BYTES), NULL
                 ).strip()
+                if self.field[i].value_length > _MOST_VALUE_BYTES:
+                    defects.append("headers too long")
                 if value:
                     return value
         return ""
 
-    cdef int decode(self, list defects) except -1:
-        """Replace encoded values by their decoded UTF-8, and append the defects of their bytes to `defects`."""
-        cdef Py_ssize_t i
-        cdef bytes decoded
+    cdef int decode(self, list defects, Budget budget) except -1:
+        """Replace encoded values by their decoded UTF-8, and append the defects of their bytes to `defects`.
+
+        Beyond the budget, they become empty.
+        """
+        cdef Py_ssize_t i, length
+        cdef bytes encoded, decoded
         cdef Field* field
         for i in range(self.n):
             field = &self.field[i]
-            if not field.is_plain:
-                read, defect = decode_value(PyUnicode_DecodeLatin1(<const char*> field.value, field.value_length, NULL))
-                if defect is not None:
-                    defects.append(defect)
-                decoded = read.encode("utf-8", "replace")
-                self._kept.append(decoded)
-                field.value = <const uint8_t*> PyBytes_AS_STRING(decoded)
-                field.value_length = PyBytes_GET_SIZE(decoded)
+            if field.is_plain:
+                continue
+            if budget.left <= 0:
+                field.value_length = 0
+                continue
+            length = field.value_length
+            if length > _MOST_VALUE_BYTES:
+                length = _MOST_VALUE_BYTES
+                while length and field.value[length] & 0xC0 == 0x80:  # not within a character
+                    length -= 1
+                defects.append("headers too long")
+            encoded = PyBytes_FromStringAndSize(<const char*> field.value, length)
+            budget.left -= STEPS_OF_VALUE + length // BYTES_OF_STEP + STEPS_OF_WORD * encoded.count(b"=?")
+            read, defect = decode_value(encoded)
+            if defect is not None:
+                defects.append(defect)
+            decoded = read.encode("utf-8", "replace")
+            self._kept.append(decoded)
+            field.value = <const uint8_t*> PyBytes_AS_STRING(decoded)
+            field.value_length = PyBytes_GET_SIZE(decoded)
         return 0
 
     cdef bytes canonical(self):

@@ -32,6 +32,9 @@ BOOKKEEPING: Final = frozenset(
      "x-mozilla-keys", "x-evolution", "x-evolution-source", "x-gmail-labels", "x-folder", "x-kmail-mdn-sent")
 )  # fmt: skip
 
+#: The parameters that are used, so that a value of thousands of others is not decoded.
+READ_PARAMETERS: Final = frozenset(("boundary", "charset", "filename", "name"))
+
 _ENCODED = r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?="
 _ENCODED_WORD = re.compile(_ENCODED)
 _ENCODED_RUN = re.compile(rf"{_ENCODED}(?:\s*{_ENCODED})*")
@@ -49,16 +52,14 @@ def is_evidence(name: str) -> bool:
     return lowered not in BOOKKEEPING and not lowered.startswith(VERDICT_PREFIXES)
 
 
-def decode_value(raw: str) -> tuple[str, str | None]:
-    """Decode a header value, given as Latin-1 text; return it and the defect of its bytes, or None.
+def decode_value(raw: bytes) -> tuple[str, str | None]:
+    """Decode a header value; return it and the defect of its bytes, or None.
 
-    >>> decode_value(" Gr\xfc\xdfe")
+    >>> decode_value(b" Gr\\xfc\\xdfe")
     (' Grüße', '8-bit text in a header')
     """
-    defect = None
-    if not raw.isascii():
-        raw, defect = decode(raw.encode("latin-1"), None)
-    return decode_words(raw), defect and "8-bit text in a header"
+    text, defect = decode(raw, None)
+    return decode_words(text), defect and "8-bit text in a header"
 
 
 def decode_words(text: str) -> str:
@@ -89,6 +90,8 @@ def _word_bytes(encoding: str, text: str) -> bytes:
 def parameters(value: str) -> tuple[str, dict[str, str]]:
     """Split a structured value, such as Content-Type, into its first part and its parameters (RFC 2045, 2231).
 
+    Parameters that have to be decoded are left out unless their names are in READ_PARAMETERS.
+
     >>> parameters('text/plain; charset="utf-8"; name*0*=utf-8\\'\\'a%20; name*1=b.txt')
     ('text/plain', {'charset': 'utf-8', 'name': 'a b.txt'})
     """
@@ -100,11 +103,12 @@ def parameters(value: str) -> tuple[str, dict[str, str]]:
         key = name.lower()
         plain = _unquote(text)
         if index or star:
-            segments.setdefault(key, {}).setdefault(int(index or 0), (bool(star), plain))
+            if key in READ_PARAMETERS:
+                segments.setdefault(key, {}).setdefault(int(index or 0), (bool(star), plain))
         elif plain.isascii() or key == "boundary":
             values.setdefault(key, plain)
-        else:
-            values.setdefault(key, decode(plain.encode("latin-1", "replace"), None)[0])
+        elif key in READ_PARAMETERS and key not in values:
+            values[key] = decode(plain.encode("latin-1", "replace"), None)[0]
     for key, numbered in segments.items():
         values[key] = _join_segments([numbered[i] for i in sorted(numbered)])
     return value.partition(";")[0].strip().lower(), values

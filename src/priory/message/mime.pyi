@@ -1,12 +1,12 @@
 from typing import Final
 
-from priory.message.fields import Fields
+from priory.message.fields import Budget, Fields
 
 DEEPEST: Final = 25
 MOST_PARTS: Final = 250
-MOST_BOUNDARY_LINES: Final = 20_000
 MOST_HEADER_BYTES: Final = 262_144
 MOST_DECODED_BYTES: Final = 33_554_432
+TOO_MUCH_WORK: Final = "too much work"
 
 class Kind:
     """The content type, encoding and file name that the headers of a part declare."""
@@ -38,6 +38,7 @@ class Structure:
     parts: list[Part]
     outer: list[Fields]
     defects: list[str]
+    budget: Budget  #: what is left of it
 
 class OuterStructure(Structure):
     """The MIME tree of a message without the insides of attached messages; `attached` has their positions."""

@@ -8,11 +8,12 @@ backtracks. docs/decisions/parsing.md has measurements of the alternatives.
 import binascii
 from functools import lru_cache
 
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport uint8_t
-from libc.string cimport memchr
+from libc.string cimport memchr, memcmp
 
-from priory.message.fields cimport Fields, fit
+from priory.message.fields cimport Budget, Fields, fit
 
 from priory.message.charset import is_ascii_charset
 from priory.message.fields import leading_fields_end
@@ -21,11 +22,16 @@ from priory.message.transfer import base64_bytes
 
 DEEPEST = 25  #: levels of multipart inside multipart
 MOST_PARTS = 250
-MOST_BOUNDARY_LINES = 20_000  #: lines that begin like a boundary, real or not
 MOST_HEADER_BYTES = 256 * 1024  #: of one header block
 MOST_DECODED_BYTES = 32 * 1024 * 1024  #: of one part
+TOO_MUCH_WORK = "too much work"  #: the defect of a message that is not read to the end, because its budget is spent
 
-cdef int _DEEPEST = DEEPEST, _MOST_PARTS = MOST_PARTS, _MOST_BOUNDARY_LINES = MOST_BOUNDARY_LINES
+cdef enum:
+    LINES_OF_STEP = 256  # that are compared with a boundary
+    STEPS_OF_PARAMETER = 2
+    BYTES_OF_STEP = 16  # of a value with parameters
+    STEPS_OF_WORD = 4  # in a file's name, which is decoded twice
+cdef int _DEEPEST = DEEPEST, _MOST_PARTS = MOST_PARTS
 cdef Py_ssize_t _LONGEST_MESSAGE = 1 << 60
 cdef Py_ssize_t _MOST_HEADER_BYTES = MOST_HEADER_BYTES
 cdef dict _DECODERS = {"base64": (base64_bytes, 2), "quoted-printable": (binascii.a2b_qp, 4)}
@@ -94,12 +100,22 @@ cdef class Part:
 cdef class Structure:
     """The MIME tree of a message: its parts, the header fields of the containers around them, and its defects."""
 
+    def __cinit__(self):
+        self.budget = Budget()
+        self.dashes = NULL
+        self.n_dashes = -1
+
+    def __dealloc__(self):
+        PyMem_Free(self.dashes)
+
     def __init__(self, bytes raw, Py_ssize_t start):
         self.raw = raw
         self.parts = []
         self.outer = []
         self.defects = []
         self.body = self._read(start, len(raw), 0)
+        if self.budget.left <= 0:
+            self.defects.append(TOO_MUCH_WORK)
 
     cdef Py_ssize_t _read(self, Py_ssize_t start, Py_ssize_t end, int depth) except -1:
         """Add the parts between `start` and `end`; return the position at which the body begins."""
@@ -108,7 +124,7 @@ cdef class Structure:
         if block_end - start > _MOST_HEADER_BYTES:
             self.defects.append("headers too long")
             block_end = start + _MOST_HEADER_BYTES
-        cdef Fields own = Fields(self.raw, start, block_end)
+        cdef Fields own = Fields(self.raw, start, block_end, self.budget)
         if own.n == 0:  # no headers at all: lines in their place belong to the text
             text = leading_fields_end(self.raw, start, block_end)
             body = text if text < block_end else body
@@ -122,9 +138,12 @@ cdef class Structure:
         return body
 
     cdef Part _part(self, Fields own, Py_ssize_t start, Py_ssize_t end):
-        cdef str content_type = own.raw_value(b"content-type"), disposition = own.raw_value(b"content-disposition")
-        cdef str encoding = own.raw_value(b"content-transfer-encoding")
+        cdef str content_type = own.raw_value(b"content-type", self.defects)
+        cdef str disposition = own.raw_value(b"content-disposition", self.defects)
+        cdef str encoding = own.raw_value(b"content-transfer-encoding", self.defects)
         if len(content_type) + len(disposition) + len(encoding) > 150 or "oundary" in content_type:
+            self._pay_for(content_type)
+            self._pay_for(disposition)
             kind = Kind(content_type, disposition, encoding)
         else:
             kind = _usual_kind(content_type, disposition, encoding)
@@ -132,12 +151,19 @@ cdef class Structure:
             self.defects.append("malformed content type")
         return Part(own, kind, start, end)
 
+    cdef int _pay_for(self, str value) except -1:
+        """Take from the budget what a value with parameters costs."""
+        self.budget.left -= len(value) // BYTES_OF_STEP
+        self.budget.left -= STEPS_OF_PARAMETER * value.count(";") + STEPS_OF_WORD * value.count("=?")
+        return 0
+
     cdef int _read_multipart(self, Part part, int depth) except -1:
         line = part.kind.parameters.get("boundary", "").rstrip().encode("latin-1", "replace")
         pieces = self._pieces(part.start, part.end, line) if line else []
-        if pieces:
+        if pieces and self.budget.left > 0:
             return self._descend(part, pieces, depth)
-        self.defects.append("multipart without parts")
+        if not pieces:
+            self.defects.append("multipart without parts")
         self.parts.append(Part(part.fields, part.kind.as_text(), part.start, part.end))
         return 0
 
@@ -150,18 +176,33 @@ cdef class Structure:
             if len(self.parts) + len(self.outer) >= _MOST_PARTS:
                 self.defects.append("too many parts")
                 return 0
+            if self.budget.left <= 0:
+                return 0
             self._read(start, end, depth + 1)
         return 0
 
     cdef list _pieces(self, Py_ssize_t start, Py_ssize_t end, bytes boundary):
         """Return the start and end of each piece between two boundary lines (RFC 2046, 5.1.1)."""
-        cdef bytes delimiter = b"\n--" + boundary, raw = self.raw
-        cdef Py_ssize_t begin = -1, at = raw.find(delimiter, max(start - 1, 0), end), after, line_end
-        cdef int lines = 0
+        cdef bytes raw = self.raw
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(raw)
+        cdef const uint8_t* name = <const uint8_t*> PyBytes_AS_STRING(boundary)
+        cdef Py_ssize_t length = PyBytes_GET_SIZE(boundary), begin = -1, at, after, line_end, i, compared = 0
         cdef list pieces = []
-        while at >= 0 and lines < _MOST_BOUNDARY_LINES and len(pieces) <= _MOST_PARTS:
-            lines += 1
-            after = at + len(delimiter)
+        if self.n_dashes < 0:
+            self._find_dashes(max(start - 1, 0))
+        i = self._dashes_from(max(start - 1, 0))
+        while i < self.n_dashes and len(pieces) <= _MOST_PARTS and self.budget.left > 0:
+            at = self.dashes[i]
+            after = at + 3 + length
+            if after > end:
+                break
+            compared += 1
+            if compared % LINES_OF_STEP == 0:
+                self.budget.left -= 1
+            if memcmp(text + at + 3, name, length) != 0:
+                i += 1
+                continue
+            self.budget.left -= 1
             line_end = raw.find(b"\n", after, end)
             line_end = line_end if line_end >= 0 else end
             rest = raw[after : min(line_end, after + 80)].strip()
@@ -171,11 +212,46 @@ cdef class Structure:
                 if rest:
                     return pieces
                 begin = min(line_end + 1, end)
-            at = raw.find(delimiter, line_end, end)
+            i = self._dashes_from(line_end)
         if begin >= 0 and len(pieces) <= _MOST_PARTS:
             self.defects.append("multipart without end")
             pieces.append((begin, end))
         return pieces
+
+    cdef int _find_dashes(self, Py_ssize_t start) except -1:
+        """Find the line ends from `start` on that two hyphens follow. Multiparts that nest need not search again."""
+        cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(self.raw)
+        cdef const uint8_t* last = text + PyBytes_GET_SIZE(self.raw) - 2
+        cdef const uint8_t* at = text + start
+        cdef Py_ssize_t room = 0
+        cdef Py_ssize_t* more
+        self.n_dashes = 0
+        while at < last:
+            at = <const uint8_t*> memchr(at, 10, last - at)
+            if at == NULL:
+                break
+            if at[1] == 45 and at[2] == 45:
+                if self.n_dashes == room:
+                    room = max(64, 2 * room)
+                    more = <Py_ssize_t*> PyMem_Realloc(self.dashes, room * sizeof(Py_ssize_t))
+                    if more == NULL:
+                        raise MemoryError
+                    self.dashes = more
+                self.dashes[self.n_dashes] = at - text
+                self.n_dashes += 1
+            at += 1
+        return 0
+
+    cdef Py_ssize_t _dashes_from(self, Py_ssize_t start) noexcept:
+        """Return the index of the first of these line ends at `start` or later."""
+        cdef Py_ssize_t low = 0, high = self.n_dashes, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.dashes[middle] < start:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
 
 cdef class OuterStructure(Structure):

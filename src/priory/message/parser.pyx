@@ -10,7 +10,7 @@ import re
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 
-from priory.message.fields cimport Field, Fields
+from priory.message.fields cimport Budget, Field, Fields
 from priory.message.mime cimport Kind, Part, Structure
 from priory.message.mime cimport body as body_of
 
@@ -66,22 +66,25 @@ cdef class Message:
         cdef Structure found = Structure(raw, envelope_end(raw))
         cdef Part part
         cdef Fields fields
+        cdef Budget budget = Budget()  # of its own: whatever the parts are, the message's headers are decoded first
         self.raw = raw
         self.own = found.outer[0] if found.outer else (<Part> found.parts[0]).fields
         self.digest = _digest(self.own.canonical(), raw, found.body)
         self.defects_found = found.defects
         if self.own.n == 0:
             self.defects_found.append("no headers")
-        self.own.decode(self.defects_found)
+        self.own.decode(self.defects_found, budget)
         self.inner = []
         for fields in found.outer:
             if fields is not self.own:
-                fields.decode(self.defects_found)
+                fields.decode(self.defects_found, budget)
                 self.inner.append(fields)
         for part in found.parts:
             if part.fields is not self.own:
-                part.fields.decode(self.defects_found)
+                part.fields.decode(self.defects_found, budget)
                 self.inner.append(part.fields)
+        if budget.left <= 0:
+            self.defects_found.append(mime.TOO_MUCH_WORK)
         self.bodies = []
         self.targets = []
         self.tags = b""

@@ -2,7 +2,6 @@
 """Decodes base64 as it occurs in mail: truncated, wrongly padded, or with stray characters."""
 
 import binascii
-import re
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
@@ -10,10 +9,12 @@ from libc.stdint cimport uint8_t, uint32_t
 cdef enum:
     NO_DIGIT = 64
 
+cdef bytes DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+cdef bytes FOREIGN = bytes(set(range(256)).difference(DIGITS))
 cdef uint8_t[256] DIGIT
 for _byte in range(256):
     DIGIT[_byte] = NO_DIGIT
-for _digit, _byte in enumerate(bytearray(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")):
+for _digit, _byte in enumerate(bytearray(DIGITS)):
     DIGIT[_byte] = _digit
 
 
@@ -47,6 +48,6 @@ def base64_bytes(bytes data):
     try:
         return decoded[:n] + binascii.a2b_base64(data[i:])
     except binascii.Error:
-        kept = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
+        kept = data.translate(None, FOREIGN)
         kept = kept[: len(kept) - (len(kept) % 4 == 1)]
         return binascii.a2b_base64(kept + b"=" * (3 - (len(kept) + 3) % 4))
