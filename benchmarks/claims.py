@@ -45,7 +45,7 @@ class Claims:
     def add(self, filter_: Filter, raw: bytes) -> None:
         """Take in what would have changed the verdict on a message."""
         start = time.process_time()
-        turn = Counterfactual(filter_, raw).things()
+        turn = Counterfactual(filter_, filter_.explain(raw)).things()
         self.times_ms.append(1000 * (time.process_time() - start))
         self.n += 1
         if turn is not None:

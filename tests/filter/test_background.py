@@ -9,6 +9,7 @@ import pytest
 from priory.demo import draw
 from priory.features import Spec, unpack_features
 from priory.filter.background_cards import background_cards
+from priory.filter.counterfactual import MOST_TRIED_BYTES
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.personal import FEW, LEAST
@@ -139,3 +140,17 @@ def test_mail_in_the_cards_is_text(tmp_path: Path) -> None:
 
 def test_nothing_is_said_about_an_item_that_was_not_looked_up() -> None:
     assert since(Item("backlinks", 1.0, (0, 14), "backlinks")) == ""
+
+
+def test_an_explanation_shares_the_parsed_message(taught: Filter) -> None:
+    prepared = taught.prepare(MAIL[200].raw, located=True)
+    explanation = taught.explain(prepared)
+    assert explanation.message is prepared.message
+    claim = explanation.verdict.claims[explanation.verdict.about]
+    assert claim.features.extracted_from == (prepared.message, taught.spec)
+    assert taught.check(MAIL[200].raw).as_dict() == explanation.verdict.as_dict()
+
+
+def test_a_large_message_is_changed_less_often(taught: Filter) -> None:
+    raw = next(drawn.raw for drawn in MAIL[200:] if taught.counterfactuals(drawn.raw).things)
+    assert taught.counterfactuals(raw + b"\n" * MOST_TRIED_BYTES).things is None

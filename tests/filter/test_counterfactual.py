@@ -30,7 +30,7 @@ def filter_(tmp_path_factory: pytest.TempPathFactory):
 
 
 def judged(filter_: Filter, mail: list[Drawn]) -> list[Counterfactual]:
-    return [Counterfactual(filter_, drawn.raw) for drawn in mail]
+    return [Counterfactual(filter_, filter_.explain(drawn.raw)) for drawn in mail]
 
 
 def test_every_claim_is_true_and_nothing_in_it_is_idle(filter_: Filter) -> None:
@@ -52,7 +52,7 @@ def test_every_claim_is_true_and_nothing_in_it_is_idle(filter_: Filter) -> None:
 def test_a_thousand_claims_are_true(filter_: Filter) -> None:
     claims = 0
     for drawn in draw(1200, seed=22):
-        counterfactual = Counterfactual(filter_, drawn.raw)
+        counterfactual = Counterfactual(filter_, filter_.explain(drawn.raw))
         turn = counterfactual.things()
         if turn is not None:
             claims += 1
@@ -78,7 +78,7 @@ def test_costs_whose_ratio_is_beyond_all_numbers_are_no_claim(tmp_path: Path) ->
     with Filter.open(tmp_path, Options(costs, Spec(bits=18))) as filter_:
         for drawn in MAIL[:30]:
             filter_.learn(drawn.raw, drawn.label)
-        counterfactual = Counterfactual(filter_, MAIL[40].raw)
+        counterfactual = Counterfactual(filter_, filter_.explain(MAIL[40].raw))
         assert counterfactual.verdict.label == "spam"
         assert counterfactual.cost() is None
 

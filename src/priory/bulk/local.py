@@ -143,7 +143,7 @@ class MailReader:
             prepared = prepare_many([message.raw for message in group], self.spec, self.extras)
             read += [
                 (digest, sender, self._pack(features), identity, subject, message.label, message.source)
-                for message, (digest, sender, features, _, identity, _, subject) in zip(group, prepared, strict=True)
+                for message, (digest, sender, features, _, identity, subject) in zip(group, prepared, strict=True)
             ]
         return read
 

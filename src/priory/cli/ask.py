@@ -166,9 +166,7 @@ def _plain(question: "Question") -> dict[str, Any]:
 
 def _description(question: "Question", verdict: "Verdict", number: str) -> str:
     """Return a message in a few lines: verdict, date, source, sender, subject, and its reasons in a sentence."""
-    from priory.message import parse  # noqa: PLC0415
-
-    parsed = parse(question.raw)
+    parsed = question.message.message
     probability = verdict.of_each or f"{verdict.about} {digits(verdict.probability)}"
     date = question.received.date().isoformat() if question.received else "no date"
     lines = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from priory.features.kinds import KINDS, NAMED, find
 from priory.features.sections import Section
-from priory.message import Message, parse
+from priory.message import Message
 from priory.native.packing import pack, unpack
 from priory.native.table import bits_of_names
 
@@ -70,14 +70,14 @@ class Features:
     """The features of a message: distinct numbers in order, grouped by kind.
 
     Kind i of KINDS has `buckets[offsets[i]:offsets[i + 1]]`. The kinds in `named`, one bit each, have names of their
-    own and longer numbers; in lessons of an older version, no kind has. `extracted_from` is the raw message and the
-    spec, or None for features that were read from the journal.
+    own and longer numbers; in lessons of an older version, no kind has. `extracted_from` is the message and the spec,
+    or None for features that were read from the journal.
     """
 
     __slots__ = ("_found", "buckets", "extracted_from", "named", "offsets")
 
     def __init__(
-        self, buckets: Numbers, offsets: Numbers, extracted_from: tuple[bytes, Spec] | None = None, named: int = NAMED
+        self, buckets: Numbers, offsets: Numbers, extracted_from: tuple[Message, Spec] | None = None, named: int = NAMED
     ) -> None:
         self.buckets = buckets
         self.offsets = offsets
@@ -113,8 +113,8 @@ class Features:
             return self._found
         if self.extracted_from is None:
             return []
-        raw, spec = self.extracted_from
-        return find(parse(raw), spec.kinds & kinds, spec.patterns, spec.bits, located=True).found()
+        message, spec = self.extracted_from
+        return find(message, spec.kinds & kinds, spec.patterns, spec.bits, located=True).found()
 
     def places(
         self,
@@ -140,7 +140,7 @@ def extract(message: Message, spec: Spec, *, located: bool = False) -> Features:
     3
     """
     keys = find(message, spec.kinds, spec.patterns, spec.bits, located)
-    features = Features(*keys.distinct(len(KINDS)), (message.raw, spec))
+    features = Features(*keys.distinct(len(KINDS)), (message, spec))
     if located:
         features._found = keys.found()
     return features

@@ -30,9 +30,11 @@ class Background(NamedTuple):
 
 def background(filter_: "Filter", raw: bytes, user: str, progress: Callable[[int], object]) -> Background:
     """Return what is behind the verdict on a message."""
-    lessons = filter_.lessons_behind(raw, user, progress=progress)
-    search = Counterfactual(filter_, raw, user)
-    return Background(_with_since(filter_, search.explanation), lessons, search.find(lessons.influential))
+    message = filter_.prepare(raw, located=True)
+    lessons = filter_.lessons_behind(message, user, progress=progress)
+    explanation = filter_.explain(message, user)
+    turns = Counterfactual(filter_, explanation).find(lessons.influential)
+    return Background(_with_since(filter_, explanation), lessons, turns)
 
 
 def _with_since(filter_: "Filter", explanation: Explanation) -> Explanation:

@@ -17,12 +17,14 @@ from priory.message.editing import without_headers, without_links, without_phras
 
 if TYPE_CHECKING:
     from priory.filter.attribution import Attribution
+    from priory.filter.explanation import Explanation
     from priory.filter.filter import Filter
     from priory.filter.influence import LessonInfluence
     from priory.filter.verdict import Verdict
 
 MOST_THINGS: Final = 3  #: in a set
 TRIED: Final = 8  #: single things that are taken out, besides whole groups, to see what each does
+MOST_TRIED_BYTES: Final = 8_000_000  #: of all changed messages together: a large message is changed less often
 MOST_TIMES: Final = 20  #: the factor of a cost from which on nobody would set it
 _ITEMS: Final = 1_000  # of a reason
 _WORD: Final = re.compile(r"\w+")
@@ -154,12 +156,11 @@ def _whole(group: str, single: Sequence[Thing]) -> Thing:
 class Counterfactual:
     """Finds what would have changed the verdict on one message."""
 
-    def __init__(self, filter_: "Filter", raw: bytes, user: str = "") -> None:
+    def __init__(self, filter_: "Filter", explanation: "Explanation") -> None:
         self._filter = filter_
-        self._raw = raw
-        self._user = user
-        self.explanation = filter_.explain(raw, user)
-        self.verdict = self.explanation.verdict
+        self._raw = explanation.message.raw
+        self._room = MOST_TRIED_BYTES
+        self.verdict = explanation.verdict
         self._attribution = self.verdict.claims[self.verdict.about].attribution
 
     def find(self, lessons: "Sequence[LessonInfluence]" = ()) -> Counterfactuals:
@@ -193,7 +194,7 @@ class Counterfactual:
         chosen: list[Thing] = []
         while len(chosen) < MOST_THINGS:
             left = [thing for thing in things if not any(_overlap(thing, other) for other in chosen)]
-            turns = [self._without([*chosen, thing]) for thing in left]
+            turns = [self._without([*chosen, thing]) for thing in left[: self._room // max(len(self._raw), 1)]]
             turned = [turn for turn in turns if turn.label != self.verdict.label]
             if turned:
                 return self._pruned(min(turned, key=lambda turn: abs(turn.things[-1].share)))
@@ -211,7 +212,8 @@ class Counterfactual:
         return turn
 
     def _without(self, things: Sequence[Thing]) -> Turn:
-        verdict = self._filter.check(without(self._raw, things), self._user)
+        self._room -= len(self._raw)
+        verdict = self._filter.check(without(self._raw, things), self.verdict.user)
         return Turn(tuple(things), verdict.label, verdict.claims[self.verdict.about].log_odds)
 
     def _lesson(self, lessons: "Sequence[LessonInfluence]") -> "LessonInfluence | None":

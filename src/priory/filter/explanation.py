@@ -81,6 +81,7 @@ class Explanation:
     """
 
     verdict: Verdict
+    message: Message
     sections: tuple[ColouredSection, ...]
     excerpt: Excerpt
     #: for and against the label `about`, the weightiest first, with more items than a verdict lists
@@ -90,7 +91,7 @@ class Explanation:
     def of(cls, verdict: Verdict, message: Message) -> Self:
         """Return the explanation of the verdict on a message."""
         reasons = verdict.claims[verdict.about].attribution.reasons(_MOST_ITEMS, every=True)
-        return cls(verdict, colour(verdict), Excerpt.of(message), tuple(reasons))
+        return cls(verdict, message, colour(verdict), Excerpt.of(message), tuple(reasons))
 
     def with_since(self, since: Mapping[CountedFeature, float]) -> Self:
         """Return the explanation with the times since when lessons had the items of its reasons."""

@@ -14,12 +14,11 @@ from priory.filter.counts import JournalCounts
 from priory.filter.home import open_journal, refuse_other_label_order
 from priory.filter.judge import Judge
 from priory.filter.options import Options
-from priory.filter.prepare import NO_EXTRAS, Extras, Prepared, prepare_many, prepare_parsed
+from priory.filter.prepare import Extras, Prepared, prepare_many, prepare_parsed
 from priory.filter.scoring import CalibrationCache
 from priory.filter.sync import Sync
 from priory.filter.verdict import Verdict
 from priory.journal import AUTOMATIC, Journal, JournalAwayError, JournalError, LessonUser, Selection
-from priory.journal.rules import NO_RULES
 from priory.message import identity, parse
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from priory.filter.users import Users
 
 GROUP: Final = 500  #: messages that bulk learning makes durable together
-_MESSAGE: Final = Extras(message=True)
 
 
 class Filter:
@@ -260,8 +258,7 @@ class Filter:
         self, messages: Sequence[bytes | Prepared], user: str = "", *, located: bool = False
     ) -> Iterator[Verdict]:
         """Yield the verdict about each message. All are parsed first: pass a large number in parts."""
-        extras = NO_EXTRAS if self._counts.rules is NO_RULES else _MESSAGE
-        prepared = prepare_many(messages, self.spec, extras, located=located)
+        prepared = prepare_many(messages, self.spec, located=located)
         self._sync.refresh([message.features for message in prepared], user)
         for message in prepared:
             verdict = self._judge.judge(message, user)
@@ -270,30 +267,35 @@ class Filter:
                 verdict = self._judge.judge(message, user)
             yield verdict
 
-    def explain(self, raw: bytes, user: str = "") -> "Explanation":
+    def explain(self, message: bytes | Prepared, user: str = "") -> "Explanation":
         """Return the verdict, and the message coloured by what each part of it adds to the log-odds."""
         from priory.filter.explanation import Explanation  # noqa: PLC0415 - a quick start without an explanation
 
-        message = parse(raw)
-        verdict = self.check(prepare_parsed(message, self.spec, _MESSAGE, located=True), user)
-        return Explanation.of(verdict, message)
+        (prepared,) = prepare_many([message], self.spec, located=True)
+        return Explanation.of(self.check(prepared, user), prepared.message)
 
     def lessons_behind(
-        self, raw: bytes, user: str = "", most: int = 10, progress: Callable[[int], object] = lambda _n: None
+        self,
+        message: bytes | Prepared,
+        user: str = "",
+        most: int = 10,
+        progress: Callable[[int], object] = lambda _n: None,
     ) -> "LessonsBehind":
         """Return the lessons without which the verdict on a message would change most, and those most like it.
 
         The first call reads all lessons; `progress` is called with each number of them.
         """
-        message = self.prepare(raw)
+        (prepared,) = prepare_many([message], self.spec)
         self._sync.refresh()
-        return self.influence.behind(message, user, most, progress)
+        return self.influence.behind(prepared, user, most, progress)
 
     def counterfactuals(self, raw: bytes, user: str = "") -> "Counterfactuals":
         """Return what would have changed the verdict on a message: things in it, one lesson, another cost."""
         from priory.filter.counterfactual import Counterfactual  # noqa: PLC0415 - a quick start without it
 
-        return Counterfactual(self, raw, user).find(self.lessons_behind(raw, user).influential)
+        prepared = self.prepare(raw, located=True)
+        lessons = self.lessons_behind(prepared, user)
+        return Counterfactual(self, self.explain(prepared, user)).find(lessons.influential)
 
     def background(
         self, raw: bytes, user: str = "", progress: Callable[[int], object] = lambda _n: None

@@ -61,7 +61,7 @@ def read_lessons(
     for group in in_groups(lessons, _raw_bytes, READ_TOGETHER):
         messages = prepare_many([message for message, _, _ in group], spec, extras)
         for message, (_, label, source) in zip(messages, group, strict=True):
-            digest, sender, features, blob, identity, _, subject = message
+            digest, sender, features, blob, identity, subject = message
             require_label(label, labels)
             stored = blob or pack_features(features, spec.bits)
             now = clock()

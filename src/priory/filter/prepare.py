@@ -17,7 +17,6 @@ class Extras(NamedTuple):
     """What is prepared of a message in addition to its features."""
 
     identity: bool = False  #: the identity that all copies of the message share
-    message: bool = False  #: the parsed message
     subject: bool = False  #: the subject as the journal stores it
 
 
@@ -32,8 +31,14 @@ class Prepared(NamedTuple):
     features: Features
     packed: bytes = b""  #: the features as the journal stores them, if they are packed already
     identity: bytes = b""  #: the identity that all copies of the message share, where it is needed
-    message: Message | None = None  #: the parsed message, where rules are matched with it
     subject: str = ""  #: as the journal stores it, if it stores subjects
+
+    @property
+    def message(self) -> Message:
+        """The parsed message; features that were read from a journal have none."""
+        if self.features.extracted_from is None:
+            raise ValueError("these features were read from a journal, which stores no messages")
+        return self.features.extracted_from[0]
 
 
 def prepare(raw: bytes, spec: Spec) -> Prepared:
@@ -55,7 +60,6 @@ def prepare_parsed(message: Message, spec: Spec, extras: Extras = NO_EXTRAS, *, 
         message.sender_domain,
         extract(message, spec, located=located),
         identity=identity(message) if extras.identity else b"",
-        message=message if extras.message else None,
         subject=stored_subject(message) if extras.subject else "",
     )
 

@@ -16,7 +16,7 @@ from priory.filter.prepare import Prepared
 from priory.filter.rule_text import ascii_domain, folded_value, list_id, sender_address, words_of
 from priory.journal import Rule, RuleEffect, RuleThing, is_person
 from priory.journal.rules import RuleSet
-from priory.message import Message, parse
+from priory.message import Message
 
 _WORD: Final = KINDS.index("word")
 _HEADER: Final = KINDS.index("header")
@@ -86,15 +86,8 @@ class _Mail:
 
     def __init__(self, message: Prepared) -> None:
         self._prepared = message
+        self._message: Message = message.message
         self.domain = ascii_domain(message.sender)
-
-    @cached_property
-    def _message(self) -> Message:
-        if self._prepared.message is not None:
-            return self._prepared.message
-        assert self._prepared.features.extracted_from is not None
-        raw, _ = self._prepared.features.extracted_from
-        return parse(raw)
 
     @cached_property
     def address(self) -> str:

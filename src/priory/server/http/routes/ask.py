@@ -16,7 +16,6 @@ from priory.filter.excerpt import Excerpt
 from priory.filter.filter import Filter
 from priory.filter.questions import Question, choose, read_questions
 from priory.filter.spool import SOURCE
-from priory.message import parse
 from priory.processes.log import log
 from priory.server.http.answers import DIGEST, closed
 from priory.server.http.auth import needs
@@ -165,7 +164,7 @@ def _answer(questions: Questions) -> QuestionsAnswer:
 
 
 def _question(question: Question) -> QuestionAnswer:
-    verdict, excerpt = question.verdict, Excerpt.of(parse(question.raw))
+    verdict, excerpt = question.verdict, Excerpt.of(question.message.message)
     return {
         "digest": verdict.digest,
         "label": verdict.label,

@@ -19,7 +19,6 @@ from priory.filter.filter import Filter
 from priory.html.builder import Html
 from priory.journal import JournalError
 from priory.lab.models import MODELS
-from priory.message import parse
 from priory.processes.log import log
 from priory.server.evaluation.run import EvaluationRun
 from priory.server.evaluation.runs import BusyError, EvaluationRuns
@@ -124,7 +123,7 @@ def _lessons_by_label(filter_: Filter) -> dict[str, int]:
 def _explain(raw: bytes, user: str, before: Mapping[str, float], visit: Visit, filter_: Filter) -> Html:
     explanation = filter_.explain(raw, user)
     taught = filter_.journal.label_of(bytes.fromhex(explanation.verdict.digest), user)
-    checked = ExplainedMessage(explanation, parse(raw), user, taught, before, _lessons_by_label(filter_))
+    checked = ExplainedMessage(explanation, user, taught, before, _lessons_by_label(filter_))
     return checked_message(checked, visit)
 
 

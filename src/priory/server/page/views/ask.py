@@ -13,7 +13,6 @@ from priory.filter.questions import Question, label_keys
 from priory.filter.verdict import digits, remedy
 from priory.html.builder import Html, element, exact, together
 from priory.html.numbers import time_element
-from priory.message import parse
 from priory.server.page.layout import Visit, document
 from priory.server.page.views.check import keys
 
@@ -91,7 +90,7 @@ def _nothing_to_ask() -> Html:
 
 
 def _card(question: Question, number: int, n: int, labels: Sequence[str]) -> Html:
-    verdict, (author, _, subject, text, _) = question.verdict, Excerpt.of(parse(question.raw))
+    verdict, (author, _, subject, text, _) = question.verdict, Excerpt.of(question.message.message)
     probability = verdict.of_each or f"{verdict.about} with probability {digits(verdict.probability)}"
     title = f"q{number}"
     facts = (

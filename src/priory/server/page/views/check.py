@@ -67,7 +67,6 @@ class ExplainedMessage:
     """What the view shows of one message."""
 
     explanation: "Explanation"
-    message: Message
     user: str
     taught: str | None  #: the label that the user has taught
     before: Mapping[str, float]  #: the probabilities before the latest lesson or rule
@@ -82,7 +81,7 @@ def checked_message(checked: ExplainedMessage, visit: Visit) -> Html:
     may = visit.may("learn")
     article = element(
         "article",
-        "" if has_usual_headers(checked.message) else element("p", _BARE, class_="notice", id="bare"),
+        "" if has_usual_headers(checked.explanation.message) else element("p", _BARE, class_="notice", id="bare"),
         *explained(
             checked.explanation,
             _answers(checked, visit),
@@ -94,7 +93,7 @@ def checked_message(checked: ExplainedMessage, visit: Visit) -> Html:
         data_label=verdict.label,
         data_about=verdict.about,
         data_probability=digits(verdict.probability),
-        data_bare=not has_usual_headers(checked.message),
+        data_bare=not has_usual_headers(checked.explanation.message),
         data_probabilities=json.dumps(verdict.probabilities),
     )
     return together(_lesson_counts(checked.lessons), article)
@@ -204,7 +203,7 @@ def _answers(checked: ExplainedMessage, visit: Visit) -> Html:
     return element(
         "div",
         element("div", *buttons, undo, forget, state, class_="row"),
-        _other_answers(checked.message, user, may=may),
+        _other_answers(checked.explanation.message, user, may=may),
         class_="teach",
     )
 
