@@ -75,6 +75,18 @@ def test_headers_that_are_not_named_stay_as_they_are(fields: list[tuple[str, str
     assert without_headers(raw, list(gone)) == ("".join(left) + "\nbody").encode()
 
 
+def test_parts_that_are_nested_too_deeply_for_the_standard_library_stay() -> None:
+    for depth in (300, 3_000):
+        heads = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(depth))
+        raw = heads + b"\nlimited offer\n"
+        assert without_text(raw) == without_phrases(raw, [["limited"]]) == without_links(raw, ["offer"]) == raw
+
+
+def test_a_very_long_subject_stays() -> None:
+    subject = b"Subject: " + b"=?utf-8?q?offer?= " * 1_000
+    assert without_phrases(subject + b"\n\nlimited offer", [["offer"]]) == subject + b"\n\nlimited "
+
+
 @pytest.mark.parametrize("raw", HOSTILE.values() if isinstance(HOSTILE, dict) else HOSTILE)
 def test_bad_mail_is_never_an_error(raw: bytes) -> None:
     for edited in (

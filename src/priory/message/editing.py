@@ -19,7 +19,8 @@ from typing import Final
 _FIELD: Final = re.compile(rb"([^\s:]+)[ \t]*:(?:.*)(?:\r?\n[ \t].*)*(?:\r?\n|\Z)")
 _POLICY: Final = policy.compat32.clone(max_line_length=None, mangle_from_=False)
 #: What may stand between two words of a phrase: anything but letters and digits, and markup.
-_BETWEEN: Final = r"(?:[^\w<&]|<[^>]*>|&\w+;)*"
+_BETWEEN: Final = r"(?:[^\w<&]|<[^>]{0,500}>|&\w+;)*"
+_MOST_SUBJECT: Final = 2_000  # characters; the standard library takes quadratic time to decode a longer one
 
 
 def without_headers(raw: bytes, headers: Sequence[tuple[str, int]]) -> bytes:
@@ -85,6 +86,13 @@ def without_text(raw: bytes) -> bytes:
 
 
 def _edited(raw: bytes, edit_text: Callable[[str], str], edit_subject: Callable[[str], str] | None) -> bytes:
+    try:
+        return _rewritten(raw, edit_text, edit_subject)
+    except RecursionError:  # its parts are nested too deeply for the standard library
+        return raw
+
+
+def _rewritten(raw: bytes, edit_text: Callable[[str], str], edit_subject: Callable[[str], str] | None) -> bytes:
     message = message_from_bytes(raw, policy=_POLICY)
     has_changed = edit_subject is not None and _edit_subject(message, edit_subject)
     for part in message.walk():
@@ -95,6 +103,8 @@ def _edited(raw: bytes, edit_text: Callable[[str], str], edit_subject: Callable[
 
 def _edit_subject(message: "EmailMessage[str, str]", edit: Callable[[str], str]) -> bool:
     written = str(message.get("Subject", ""))
+    if len(written) > _MOST_SUBJECT:
+        return False
     try:
         subject = "".join(
             text.decode(charset or "ascii", "replace") if isinstance(text, bytes) else text
