@@ -1,10 +1,12 @@
-"""Measures honest clients of a daemon while hostile clients attack it.
+"""Measures what hostile mail costs, and honest clients of a daemon while hostile clients attack it.
 
-    python benchmarks/hostile.py                 # some minutes: a million tiny requests take most of them
-    python benchmarks/hostile.py --tiny 20000    # less
+    python benchmarks/hostile.py mail                 # a minute: the cost of each kind of hostile mail
+    python benchmarks/hostile.py mail --search 600    # search ten minutes for worse
+    python benchmarks/hostile.py clients              # some minutes: a million tiny requests take most of them
+    python benchmarks/hostile.py clients --tiny 20000    # less
 
-Ten clients check drawn mail all the time, first alone, then beside one kind of hostile clients after the other,
-which run in a process of their own on the same machine.
+Each kind of mail is measured in a process of its own. Ten clients check drawn mail all the time, first alone, then
+beside one kind of hostile clients after the other, which run in a process of their own on the same machine.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from pathlib import Path
 
 import clients
 import daemons
+import hostile_mail
 from load import family, memory_mb
 from peers import PRIORY
 from priory.demo import draw
@@ -105,26 +108,61 @@ def _be(hostile: Hostile | None, path: str) -> None:
         asyncio.run(hostile(path))
 
 
+def mail_table(home: Path, seconds: float) -> Table:
+    """Return what each kind of hostile mail costs, then the worst that a search of this time finds."""
+    kinds = dict(hostile_mail.KINDS)
+    if seconds:
+        with Filter.open(home) as filter_:
+            for i, (_, kind) in enumerate(hostile_mail.search(filter_, seconds, hostile_mail.MEGABYTE, seed=1)[:5], 1):
+                progressed(f"found: {kind}")
+                kinds[f"found by the search, {i}"] = kind
+    rows = []
+    for name, kind in kinds.items():
+        progressed(name)
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            cost = pool.apply(_cost_in_child, (home, kind))
+        figures = [f"{n:.2f}" for n in (cost.check_s, cost.s_per_mb, cost.json_s, cost.explain_s)]
+        rows.append([name, f"{cost.size / hostile_mail.MEGABYTE:.1f}", *figures, f"{cost.memory_mb:.0f}"])
+    columns = ["mail", "MB", "check, s", "s/MB", "check --json, s", "explain, s", "memory, MB"]
+    return Table("hostile-mail", "processor time and memory for hostile mail", columns, rows)
+
+
+def _cost_in_child(home: Path, kind: hostile_mail.HostileKind) -> hostile_mail.Cost:
+    with Filter.open(home) as filter_:
+        for drawn in MAIL[500:520]:  # loads what is loaded on first use
+            filter_.explain(drawn.raw).as_dict()
+            filter_.check(drawn.raw, located=True).to_json()
+        return hostile_mail.cost_of(filter_, kind.message())
+
+
+def client_table(home: Path, n_tiny: int) -> Table:
+    """Return how honest clients fare beside each kind of hostile clients."""
+    rows = []
+    with daemons.running([PRIORY, "serve", "--home", str(home)], home / "socket") as daemon:
+        for name, hostile in kinds(n_tiny).items():
+            progressed(f"beside {name}")
+            answers, per_s = asked_beside(hostile, home / "socket")
+            took = statistics.quantiles([1000 * answer.seconds for answer in answers], n=100)
+            lost = sum(not answer.is_whole for answer in answers)
+            figures = [f"{len(answers):,}", str(lost), f"{per_s:,.0f}", f"{took[49]:.1f}", f"{took[98]:.1f}"]
+            rows.append([name, *figures, f"{sum(map(memory_mb, family(daemon.pid))):,.0f}"])
+    columns = ["beside", "requests", "lost", "requests/s", "ms, p50", "p99", "MB after it"]
+    return Table("hostile", f"{HONEST} clients who have mail checked, beside others", columns, rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("mail", "clients"))
     parser.add_argument("--tiny", type=int, default=1_000_000, help="how many tiny requests; a million if not said")
-    n_tiny = parser.parse_args().tiny
-    rows = []
+    parser.add_argument("--search", type=float, default=0, metavar="SECONDS", help="how long to search for worse mail")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="priory-hostile-") as folder:
         home = Path(folder)
         with Filter.open(home) as filter_:
             for _ in filter_.learn_many((drawn.raw, drawn.label, "") for drawn in MAIL[:500]):
                 pass
-        with daemons.running([PRIORY, "serve", "--home", folder], home / "socket") as daemon:
-            for name, hostile in kinds(n_tiny).items():
-                progressed(f"beside {name}")
-                answers, per_s = asked_beside(hostile, home / "socket")
-                took = statistics.quantiles([1000 * answer.seconds for answer in answers], n=100)
-                lost = sum(not answer.is_whole for answer in answers)
-                figures = [f"{len(answers):,}", str(lost), f"{per_s:,.0f}", f"{took[49]:.1f}", f"{took[98]:.1f}"]
-                rows.append([name, *figures, f"{sum(map(memory_mb, family(daemon.pid))):,.0f}"])
-    columns = ["beside", "requests", "lost", "requests/s", "ms, p50", "p99", "MB after it"]
-    table = Table("hostile", f"{HONEST} clients who have mail checked, beside others", columns, rows)
+        is_mail = arguments.what == "mail"
+        table = mail_table(home, arguments.search) if is_mail else client_table(home, arguments.tiny)
     print(table.as_text())
     print()
     print(table.as_markdown())
