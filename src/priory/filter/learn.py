@@ -65,7 +65,9 @@ def read_lessons(
             require_label(label, labels)
             stored = blob or pack_features(features, spec.bits)
             now = clock()
-            yield NewLesson(digest, label, stored, features, source, sender, now, identity or digest, subject)
+            # Without the message: a whole group of lessons is in memory until it is durable.
+            bare = Features(features.buckets, features.offsets, named=features.named)
+            yield NewLesson(digest, label, stored, bare, source, sender, now, identity or digest, subject)
 
 
 def _raw_bytes(lesson: tuple[bytes | Prepared, str, str]) -> int:
