@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from priory.wire.milter import (
     ACCEPT,
     CONTINUE,
+    LONGEST_WATCHED,
+    MOST_MACRO_BYTES,
     MOST_WATCHED,
     SKIP,
     Begun,
@@ -117,6 +119,28 @@ def test_an_endless_head_fills_no_memory():
     assert message.is_cut
     assert len(message.head) <= 1000
     assert len(message.watched) == MOST_WATCHED
+
+
+def test_macros_without_end_fill_no_memory():
+    milter = opened()
+    half = b"{m}\0" + b"x" * (MOST_MACRO_BYTES // 2) + b"\0"
+    milter.receive(packet("D", b"C" + half) + packet("D", b"C" + half))  # in place of the first
+    with pytest.raises(BrokenError, match="more than 65536 bytes of macros"):
+        milter.receive(packet("D", b"M" + half))
+
+
+def test_as_many_macros_as_servers_send_are_known():
+    milter = opened()
+    sent = {f"m{i}": "x" * 100 for i in range(100)}
+    assert talk(milter, [macros("C", **sent), macros("M", i="4XyZ"), MAIL])[1] == [Begun({**sent, "i": "4XyZ"})]
+
+
+def test_names_of_fields_without_end_fill_no_memory():
+    milter = Milter(1000, watched=(b"x-spam-",))
+    milter.receive(offer() + MAIL + packet("L", b"X-Spam-" + b"a" * LONGEST_WATCHED + b"\0 NO\0"))
+    _, message = milter.receive(packet("E"))
+    assert isinstance(message, MilterMessage)
+    assert message.watched == []
 
 
 def test_only_what_both_can_is_agreed_upon():

@@ -29,13 +29,15 @@ b'Subject: lunch?\n\nAt noon.\n'
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 VERSION: Final = 6
 LONGEST_PACKET: Final = 1024 * 1024  #: servers send bodies in pieces of 64 kB
 MOST_WATCHED: Final = 10_000
+LONGEST_WATCHED: Final = 100  #: bytes of the name of a watched field
+MOST_MACRO_BYTES: Final = 64 * 1024  #: of all steps together; Postfix and Sendmail send a few kB
 LONGEST_ADDRESS: Final = 320
 
 ADD_FIELDS, CHANGE_FIELDS, QUARANTINE = 0x01, 0x10, 0x20
@@ -118,7 +120,7 @@ class Milter:
         self._unread = bytearray()
         self._state = _START
         self._agreed = 0
-        self._macros: dict[str, dict[str, str]] = {}
+        self._macros: dict[int, bytes] = {}  # by step, as they were sent: few are read
         self._message = MilterMessage()
         self._head = bytearray()
         self._body = bytearray()
@@ -198,9 +200,9 @@ class Milter:
             case "O":
                 answer = self._negotiate(content)
             case "D":
-                self._macros[chr(content[0]) if content else ""] = _pairs(content[1:])
+                self._take_macros(content)
             case "M":
-                self._start_anew(known="CHM")
+                self._start_anew(known=b"CHM")
                 decision = Begun(self._all_macros())
             case "R":
                 self._take_recipient(content)
@@ -212,9 +214,9 @@ class Milter:
                 self._take_body(content)
                 decision = self._complete()
             case "A":
-                self._start_anew(known="CH")
+                self._start_anew(known=b"CH")
             case "K" | "Q":
-                self._start_anew(known="")
+                self._start_anew(known=b"")
         if name in _SILENT and decision is None and not self._agreed & _SILENT[name]:
             answer = CONTINUE
         return answer, decision
@@ -228,17 +230,24 @@ class Milter:
         self.actions, self._agreed = actions & _ACTIONS, steps & _WANTED
         return packet("O", b"".join(n.to_bytes(4) for n in (min(version, VERSION), self.actions, self._agreed)))
 
+    def _take_macros(self, content: bytes) -> None:
+        """Store the macros of a step in place of those that it had. A server may send them as often as it likes."""
+        if content:
+            self._macros[content[0]] = content[1:]
+        if sum(map(len, self._macros.values())) > MOST_MACRO_BYTES:
+            raise BrokenError(f"more than {MOST_MACRO_BYTES} bytes of macros")
+
     def _all_macros(self) -> dict[str, str]:
         """Return all macros of the message so far."""
-        return {name: value for step in self._macros.values() for name, value in step.items()}
+        return {name: value for content in self._macros.values() for name, value in _pairs(content)}
 
     def _complete(self) -> MilterMessage:
         message, message.macros = self._message, self._all_macros()
         message.head, message.body = bytes(self._head), bytes(self._body)
-        self._start_anew(known="CH")
+        self._start_anew(known=b"CH")
         return message
 
-    def _start_anew(self, known: str) -> None:
+    def _start_anew(self, known: bytes) -> None:
         """Drop the message, and the macros of all steps except `known`."""
         self._macros = {step: macros for step, macros in self._macros.items() if step in known}
         self._message, self._head, self._body, self._room = MilterMessage(), bytearray(), bytearray(), self._most_bytes
@@ -254,7 +263,8 @@ class Milter:
         name, _, value = content.partition(b"\0")
         value = value.removesuffix(b"\0")
         line = name + (b":" if self._agreed & _LEADING_SPACE else b": ") + value + b"\n"
-        if name.lower().startswith(self._watched) and len(self._message.watched) < MOST_WATCHED:
+        is_watched = len(name) <= LONGEST_WATCHED and name.lower().startswith(self._watched)
+        if is_watched and len(self._message.watched) < MOST_WATCHED:
             self._message.watched.append(name.lower())
         self._room -= len(line)
         if self._room < 0:
@@ -270,10 +280,10 @@ class Milter:
         return SKIP if self._agreed & _SKIP and not self._room else CONTINUE
 
 
-def _pairs(content: bytes) -> dict[str, str]:
-    """Return the names and values of macros, without the braces around long names."""
+def _pairs(content: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of macros, without the braces around long names."""
     texts = [text.decode("utf-8", "backslashreplace") for text in content.split(b"\0")]
-    return {name.strip("{}"): value for name, value in zip(texts[::2], texts[1::2], strict=False)}
+    return ((name.strip("{}"), value) for name, value in zip(texts[::2], texts[1::2], strict=False))
 
 
 def packet(name: str, content: bytes = b"") -> bytes:

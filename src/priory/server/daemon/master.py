@@ -189,10 +189,9 @@ class Master:
         """
         for generation in list(self._generations()):
             failed_roles = set()
-            statuses = {process: _status(process) for process in generation.children}
-            for process, status in [(process, status) for process, status in statuses.items() if status is not None]:
+            for process, how in _ended(generation.children):
                 child = generation.children.pop(process)
-                log(f"{child.role} ended", **{child.role: process}, **_signal_in(status))
+                log(f"{child.role} ended", **{child.role: process}, **how)
                 self._board.release(child.slot)
                 if generation is self._current:
                     self._tally.add(("restarts", child.role))
@@ -205,8 +204,10 @@ class Master:
             # it starts.
             if generation is self._next and failed_roles & ({WORKER} if self._current is None else {WORKER, HTTP}):
                 self._give_up(generation)
-        for process in [process for process in self._leaving if _status(process) is not None]:
+        for process, how in _ended(self._leaving):
             self._board.release(self._leaving.pop(process))
+            if "signal" in how:
+                log("process ended", process=process, **how)
 
     def _give_up(self, generation: Generation) -> None:
         """Drop the next generation, which cannot start; exit if there is no other."""
@@ -320,25 +321,30 @@ def _log_listening(listeners: Iterable[Listener]) -> None:
             log("listening", on=name, protocol=listener.protocol)
 
 
-def _status(process: int) -> int | None:
-    """Return the status with which a child has ended, and release its process id; None while it runs."""
-    try:
-        ended, status = os.waitpid(process, os.WNOHANG)
-    except ChildProcessError:
-        return 0
-    return status if ended == process else None
+def _ended(processes: Iterable[int]) -> list[tuple[int, dict[str, object]]]:
+    """Return the children that have ended, each with its exit status or the signal that ended it.
 
-
-def _signal_in(status: int) -> dict[str, str]:
-    """Return the name of the signal that ended a process, for the log; nothing if it ended by itself.
-
-    >>> _signal_in(9), _signal_in(256)
-    ({'signal': 'SIGKILL'}, {})
+    Their process ids are released.
     """
-    if not os.WIFSIGNALED(status):
-        return {}
-    number = os.WTERMSIG(status)
-    return {"signal": signal.Signals(number).name if number in set(signal.Signals) else str(number)}
+    ended: list[tuple[int, dict[str, object]]] = []
+    for process in processes:
+        try:
+            process_ended, status = os.waitpid(process, os.WNOHANG)
+        except ChildProcessError:
+            ended.append((process, {}))
+            continue
+        if process_ended:
+            code = os.waitstatus_to_exitcode(status)
+            ended.append((process, {"status": code} if code >= 0 else {"signal": _signal_name(-code)}))
+    return ended
+
+
+def _signal_name(number: int) -> str:
+    """Return the name of a signal; real-time signals have only numbers."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
 
 
 @contextmanager
