@@ -105,6 +105,11 @@ class MilterMessage:
     n_recipients: int = 0
 
     @property
+    def n_bytes(self) -> int:
+        """The length of `raw`."""
+        return len(self.head) + 1 + len(self.body) - self.body.count(b"\r\n")
+
+    @property
     def raw(self) -> bytes:
         """The message with the line endings that it will have in a mailbox."""
         return self.head + b"\n" + self.body.replace(b"\r\n", b"\n")

@@ -46,9 +46,14 @@ class Refused(Exception):  # noqa: N818 - the client's error, not ours
 
     def __init__(self, status: int, text: str, quoted: bytes = b"") -> None:
         super().__init__(text)
+        self._arguments = (status, text, quoted)
         self.status = status
         shown = quoted[:80].decode("ascii", "replace").translate(dict.fromkeys((*range(32), 127, 0xFFFD), "?"))
         self.answer = f"SPAMD/1.0 {status} {text}{shown}\r\n".encode("ascii", "backslashreplace")
+
+    def __reduce__(self) -> tuple[type["Refused"], tuple[int, str, bytes]]:
+        """Return how to make a copy in another process."""
+        return Refused, self._arguments
 
     @classmethod
     def bad(cls, what: str, quoted: bytes = b"") -> "Refused":

@@ -15,7 +15,8 @@ from priory.server.options import Policy
 from priory.server.protocols.actions import cheapest_action
 from priory.server.protocols.connection import Connection
 from priory.server.protocols.milter import MAX_REMOVED, MilterConnection
-from priory.wire.milter import packet
+from priory.server.protocols.milter_answer import MilterAnswer
+from priory.wire.milter import MilterMessage, packet
 from real_daemon import connected, serving, wait_until
 
 CONFIG = '[milter]\nlisten = "127.0.0.1:0"\n'
@@ -97,9 +98,8 @@ def test_the_cheapest_action_follows_the_costs(home: Path, mail: list[Drawn]):
 
 
 def test_a_message_that_cannot_be_checked_is_marked_and_delivered(home: Path, mail: list[Drawn]):
-    class Broken(Filter):
-        def check(self, message):
-            raise RuntimeError("a secret of the message")
+    def fail(message: MilterMessage) -> MilterAnswer:
+        raise RuntimeError("a secret of the message")
 
     ours, theirs = socket.socketpair()
     written: list[bytes] = []
@@ -111,8 +111,8 @@ def test_a_message_that_cannot_be_checked_is_marked_and_delivered(home: Path, ma
     def gone(connection: Connection) -> None: ...
 
     board = scoreboard()
-    with Broken.open(home) as filter_, ours, theirs:
-        connection = Here(100_000, filter_, Policy(), board.tally(board.take()), gone)
+    with ours, theirs:
+        connection = Here(100_000, fail, board.tally(board.take()), gone)
         connection.data_received(OFFER)
         connection.data_received(packet("M", b"<a>\0"))
         connection.data_received(packet("L", b"X-Priory-Verdict\0 ham\0") + packet("E"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from priory.filter.options import Options
 from priory.server.daemon.listeners import Listener
-from priory.server.metrics.names import HTTP, WORKER
+from priory.server.metrics.names import HTTP, LONG, WORKER
 from priory.server.options import ServeOptions
 
 
@@ -25,7 +25,10 @@ class ChildProcess:
 
 
 class Generation:
-    """The workers of one configuration, and one process for HTTP if the configuration asks for it."""
+    """The workers of one configuration, and one process for HTTP if the configuration asks for it.
+
+    The process for long messages is started when it is needed, so it is never missing.
+    """
 
     def __init__(self, options: Options, serving: ServeOptions, listeners: list[Listener]) -> None:
         self.options = options
@@ -55,4 +58,6 @@ class Generation:
 
     def listeners_of(self, role: str) -> list[Listener]:
         """Return the listeners that processes of a role serve."""
+        if role == LONG:
+            return []
         return [listener for listener in self.listeners if (listener.protocol == HTTP) == (role == HTTP)]

@@ -25,15 +25,26 @@ from priory.processes.fork import fork_child
 from priory.processes.log import log
 from priory.server.daemon.generation import ChildProcess, Generation
 from priory.server.daemon.listeners import Listener
+from priory.server.daemon.long_messages import read_long_messages
 from priory.server.daemon.worker import work
 from priory.server.http.state import Daemon
 from priory.server.metrics.history import HistoryRecorder
-from priory.server.metrics.names import COSTS, HTTP, READY, ROLES, WORKER, add_labels, costs_fingerprint, scoreboard
+from priory.server.metrics.names import (
+    COSTS,
+    HTTP,
+    LONG,
+    READY,
+    ROLES,
+    WORKER,
+    add_labels,
+    costs_fingerprint,
+    scoreboard,
+)
 from priory.server.options import DRAIN_S, RETIRE, ServeOptions
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 #: Seconds to wait after a process failed to start. Starting the HTTP process takes half a second of a core.
-_RETRY_S: Final = {WORKER: 1.0, HTTP: 3.0}
+_RETRY_S: Final = {WORKER: 1.0, HTTP: 3.0, LONG: 1.0}
 _STOP_TIMEOUT_S: Final = DRAIN_S + 25  # for children that have to stop: they may be learning
 
 
@@ -60,6 +71,12 @@ class Master:
         # the children, which watch the reading end, stop.
         self._alive, self._alive_writer = os.pipe()
         self._signals, self._signals_writer = os.pipe()
+        # The queue of long messages lasts for all generations: workers that retire may still have some. The master
+        # keeps both ends, so that messages in the queue survive the process that reads them.
+        self._long_queue, self._long_writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._long_queue.setblocking(False)
+        self._long_writer.setblocking(False)
+        self._long_process: int | None = None  # the process that reads long messages, unless it has to end
 
     def run(self) -> int:
         """Serve until told to stop; return the exit status. Raises ListenError if it cannot listen."""
@@ -79,6 +96,8 @@ class Master:
         """Sleep until something happens, and handle it."""
         poll = select.poll()
         poll.register(self._signals, select.POLLIN)
+        if self._current is not None and self._may_start_long_process():
+            poll.register(self._long_queue, select.POLLIN)
         for generation in self._generations():
             for child in generation.children.values():
                 if child.ready_pipe is not None:
@@ -98,7 +117,12 @@ class Master:
         for generation in self._generations():
             if self._status is None:
                 self._start_missing(generation)
+        if self._current is not None and self._long_queue.fileno() in readable:
+            self._start_role(self._current, LONG)
         self._count_ready()
+
+    def _may_start_long_process(self) -> bool:
+        return self._long_process is None and time.monotonic() >= self._retry_at[LONG]
 
     def _count_ready(self) -> None:
         self._tally.put(READY, self._current.n_workers_ready if self._current is not None else 0)
@@ -106,6 +130,8 @@ class Master:
     def _retry_ms(self) -> float | None:
         """Return the milliseconds until the next missing process may be started; None if none is missing."""
         times = [self._retry_at[role] for generation in self._generations() for role in generation.missing_roles]
+        if self._long_process is None and not self._may_start_long_process():
+            times.append(self._retry_at[LONG])
         return max(0.0, min(times) - time.monotonic()) * 1000 if times else None
 
     def _generations(self) -> Iterator[Generation]:
@@ -122,11 +148,14 @@ class Master:
         """Start the processes that a generation lacks, except roles that failed a moment ago."""
         for role in generation.missing_roles:
             if time.monotonic() >= self._retry_at[role]:
-                try:
-                    self._start(generation, role)
-                except OSError as error:
-                    log("error", what=repr(f"cannot start a process: {error.strerror}"))
-                    self._delay(role)
+                self._start_role(generation, role)
+
+    def _start_role(self, generation: Generation, role: str) -> None:
+        try:
+            self._start(generation, role)
+        except OSError as error:
+            log("error", what=repr(f"cannot start a process: {error.strerror}"))
+            self._delay(role)
 
     def _delay(self, role: str) -> None:
         self._retry_at[role] = time.monotonic() + _RETRY_S[role]
@@ -147,6 +176,8 @@ class Master:
             self._board.release(slot)
             raise
         generation.children[process] = child
+        if role == LONG:
+            self._long_process = process
 
     def _run_child(self, generation: Generation, child: ChildProcess, ready: int) -> None:
         """Run in the fork, until it exits."""
@@ -163,8 +194,14 @@ class Master:
             for listener in other.listeners:
                 if listener not in needed:
                     listener.close()
+        if child.role != LONG:
+            self._long_queue.close()
+        if child.role != WORKER:
+            self._long_writer.close()
         sockets, tally = generation.sockets(child.role), self._board.tally(child.slot)
-        if child.role == HTTP:
+        if child.role == LONG:
+            read_long_messages(self._home, generation.options, generation.serving, self._long_queue, ready)
+        elif child.role == HTTP:
             from priory.server.http.process import serve  # noqa: PLC0415 - only this process needs FastAPI and uvicorn
 
             daemon = Daemon(
@@ -180,7 +217,16 @@ class Master:
             )
             serve(daemon, list(sockets), ready, self._alive)
         else:
-            work(self._home, generation.options, generation.serving, sockets, tally, ready, self._alive)
+            work(
+                self._home,
+                generation.options,
+                generation.serving,
+                sockets,
+                tally,
+                self._long_writer,
+                ready,
+                self._alive,
+            )
 
     def _reap(self) -> None:
         """Wait for the processes that have ended, and decide what follows.
@@ -191,10 +237,14 @@ class Master:
             failed_roles = set()
             for process, how in _ended(generation.children):
                 child = generation.children.pop(process)
-                log(f"{child.role} ended", **{child.role: process}, **how)
                 self._board.release(child.slot)
-                if generation is self._current:
-                    self._tally.add(("restarts", child.role))
+                if process == self._long_process:
+                    self._long_process = None
+                # The process for long messages exits by itself when none have come for a while.
+                if child.role != LONG or not child.is_ready or how.get("status") != 0:
+                    log(f"{child.role} ended", **{child.role: process}, **how)
+                    if generation is self._current:
+                        self._tally.add(("restarts", child.role))
                 if child.ready_pipe is not None:
                     os.close(child.ready_pipe)
                     failed_roles.add(child.role)
@@ -205,8 +255,10 @@ class Master:
             if generation is self._next and failed_roles & ({WORKER} if self._current is None else {WORKER, HTTP}):
                 self._give_up(generation)
         for process, how in _ended(self._leaving):
+            if process == self._long_process:
+                self._long_process = None
             self._board.release(self._leaving.pop(process))
-            if "signal" in how:
+            if how.get("signal") not in {None, signal.SIGTERM.name, RETIRE.name}:  # from us, before it was ready
                 log("process ended", process=process, **how)
 
     def _give_up(self, generation: Generation) -> None:
@@ -264,7 +316,10 @@ class Master:
                 listener.hide()
         for process, child in generation.children.items():
             self._leaving[process] = child.slot
-            os.kill(process, how)  # the id is still this child's: only this process waits for it
+            if child.role == LONG and how == RETIRE:
+                self._long_process = None
+            if child.role != LONG or how == RETIRE:  # while workers stop, they may need it; it ends after them
+                os.kill(process, how)  # the id is still this child's: only this process waits for it
             if child.ready_pipe is not None:
                 os.close(child.ready_pipe)
         for listener in generation.listeners:
@@ -301,10 +356,15 @@ class Master:
         for generation in generations:
             self._dismiss(generation, signal.SIGTERM)
         end = time.monotonic() + _STOP_TIMEOUT_S
+        self._long_writer.close()  # so the queue ends with the last worker
         while self._leaving and time.monotonic() < end:
             if select.select([self._signals], [], [], 0.1)[0]:
                 os.read(self._signals, 4096)
             self._reap()
+            if generations and self._may_start_long_process() and _has_packet(self._long_queue):
+                self._start_role(generations[0], LONG)
+                if self._long_process is not None:
+                    self._leaving[self._long_process] = generations[0].children[self._long_process].slot
         for process in self._leaving:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
@@ -313,6 +373,14 @@ class Master:
             HistoryRecorder(self._home, self._board, self._started).record()
         log("stopped")
         return status
+
+
+def _has_packet(queue: socket.socket) -> bool:
+    """Tell whether something waits in a queue, which may have ended."""
+    try:
+        return bool(queue.recv(1, socket.MSG_PEEK))
+    except BlockingIOError:
+        return False
 
 
 def _log_listening(listeners: Iterable[Listener]) -> None:

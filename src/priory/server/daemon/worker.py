@@ -1,7 +1,7 @@
 """A worker process: an event loop that answers clients, a filter to check with, and a thread to learn in.
 
 Checking a message takes about 0.2 ms, so it is done in the event loop: handing it to a thread would take longer than
-most messages do. While a worker checks a large message, its other clients wait; clients of other workers do not.
+most messages do. Long messages are read by a process of their own (`long_messages`), so that no client waits for them.
 
 Learning takes longer: a lesson is durable before it is confirmed, and only one process at a time may write. So it is
 done in a thread, which has a filter of its own because a filter belongs to the thread that opened it.
@@ -30,26 +30,26 @@ import priory.filter.sentence
 import priory.filter.silence  # noqa: F401
 from priory.filter.filter import Filter
 from priory.filter.options import Options
-from priory.filter.prepare import Prepared
 from priory.filter.verdict import Verdict
 from priory.journal import JournalError
-from priory.journal.checked import CheckedMailError
 from priory.processes.log import log, log_error
 from priory.server.daemon.lesson_thread import LessonThread
 from priory.server.daemon.listeners import BACKLOG
+from priory.server.daemon.long_messages import LONG_BYTES, Job, LongMessages, length
+from priory.server.daemon.mail_check import MailCheck
 from priory.server.metrics.names import CONNECTED
 from priory.server.metrics.scoreboard import ProcessTally
 from priory.server.options import RETIRE, ServeOptions
 from priory.server.protocols.connection import Connection, Stage
 from priory.server.protocols.milter import MilterConnection
+from priory.server.protocols.milter_answer import MilterAnswer
 from priory.server.protocols.spamd import SpamdConnection
-from priory.server.protocols.spamd_answers import answer
 from priory.server.spool_thread import SpoolThread
-from priory.wire.spamd import Request
+from priory.wire.milter import MilterMessage
+from priory.wire.spamd import EX_TEMPFAIL, Refused, Request
 
 SWEEP_S: Final = 0.5  #: seconds between two looks at all connections
 SWEEP_FULL_S: Final = 0.1  #: while the worker has as many clients as it may: others may be waiting
-COMPLAIN_S: Final = 60.0  #: seconds between two complaints that checked mail cannot be recorded
 SLOW_S: Final = 0.5  #: if there are too many clients, those that have been sending for longer are disconnected
 
 
@@ -59,10 +59,11 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker gets from its master
     serving: ServeOptions,
     listeners: Mapping[socket.socket, str],
     tally: ProcessTally,
+    long_queue: socket.socket,
     ready: int,
     alive: int,
 ) -> None:
-    """Answer clients until told to stop.
+    """Answer clients until told to stop. Long messages are put into the queue.
 
     A byte is written to `ready` once clients are accepted. End of file on `alive` means that the master is gone.
     """
@@ -70,27 +71,34 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker gets from its master
         with Filter.open(home, options) as filter_:
             filter_.check(b"")  # the first check is slow, and shows errors of the filter before any client comes
             filter_.follow()
-            asyncio.run(_Worker(filter_, serving, listeners, tally).run(ready, alive))
+            asyncio.run(_Worker(filter_, serving, listeners, tally, long_queue).run(ready, alive))
     except JournalError as error:
         log("error", what=repr(str(error)))
 
 
 class _Worker:
     def __init__(
-        self, filter_: Filter, serving: ServeOptions, listeners: Mapping[socket.socket, str], tally: ProcessTally
+        self,
+        filter_: Filter,
+        serving: ServeOptions,
+        listeners: Mapping[socket.socket, str],
+        tally: ProcessTally,
+        long_queue: socket.socket,
     ) -> None:
         self._filter = filter_
         self._lesson_thread = LessonThread(
             filter_.home, filter_.options, autolearned=lambda label, n: tally.add(("autolearned", label), n)
         )
         self._spool_thread = SpoolThread(filter_.home, filter_.options.spool)
+        self._check = MailCheck(filter_, serving.policy, self._spool)
         self._serving = serving
         self._listeners = listeners
         self._tally = tally
         self._max_connections = serving.connections_per_worker
+        # The other half of the connections is for short messages, however many long ones wait.
+        self._long_messages = LongMessages(long_queue, max(1, self._max_connections // 2))
         self._connections: dict[Connection, None] = {}  # in the order in which they came
         self._starting: set[asyncio.Task[object]] = set()
-        self._complain_at = 0.0  # not before this time about mail that cannot be recorded
         self._trouble: Exception | None = None  # why the shared journal cannot be followed, as last logged
         self._is_accepting = False
         self._is_retiring = False
@@ -207,9 +215,9 @@ class _Worker:
     def _connection(self, protocol: str) -> Connection:
         max_bytes = self._serving.max_bytes
         if protocol == "milter":
-            policy = self._serving.policy
+            checks_authenticated = self._serving.policy.checks_authenticated
             return MilterConnection(
-                max_bytes, self._filter, policy, self._tally, self._on_closed, self._record, self._spool
+                max_bytes, self._judge, self._tally, self._on_closed, checks_authenticated=checks_authenticated
             )
         return SpamdConnection(max_bytes, self._answer, self._tally, self._on_closed)
 
@@ -219,18 +227,23 @@ class _Worker:
             self._on_closed(connection)
 
     def _answer(self, request: Request) -> "tuple[bytes, str] | asyncio.Future[tuple[bytes, str]]":
-        if request.verb == "TELL":
-            return self._lesson_thread.tell(request)
-        return answer(request, self._filter, self._record, self._spool)
+        if self._hands_on(request):
+            return self._long_messages.submit(request)
+        most_read = LONG_BYTES if length(request) > LONG_BYTES else None
+        if request.verb != "TELL":
+            return self._check.answer(request, most_read)
+        if most_read is not None:
+            raise Refused(EX_TEMPFAIL, "Temporary failure: too many long messages; try again later")
+        return self._lesson_thread.tell(request)
 
-    def _record(self, message: Prepared, verdict: Verdict) -> None:
-        """Record a message that was checked on arrival, before its sender gets the answer; mail flows if that fails."""
-        try:
-            self._filter.silence.record(message, verdict)
-        except CheckedMailError as error:
-            if time.monotonic() >= self._complain_at:
-                self._complain_at = time.monotonic() + COMPLAIN_S
-                log("error", what=repr(str(error)))
+    def _judge(self, message: MilterMessage) -> "MilterAnswer | asyncio.Future[MilterAnswer]":
+        if self._hands_on(message):
+            return self._long_messages.submit(message)
+        return self._check.judge(message, LONG_BYTES if length(message) > LONG_BYTES else None)
+
+    def _hands_on(self, job: Job) -> bool:
+        """Tell whether a message is for the process for long messages; if too many wait, its beginning is read here."""
+        return length(job) > LONG_BYTES and not self._long_messages.is_full
 
     def _spool(self, raw: bytes, verdict: Verdict) -> None:
         """Offer a checked message to the spool, after the event loop has sent its answer."""

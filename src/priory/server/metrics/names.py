@@ -13,9 +13,9 @@ from priory.server.options import Action
 from priory.wire.spamd import EX_PROTOCOL, EX_SOFTWARE, EX_TEMPFAIL, EX_TIMEOUT, EX_TOOBIG, EX_UNAVAILABLE, VERBS
 
 PROTOCOLS: Final = ("spamd", "milter")
-WORKER, HTTP = "worker", "http"
+WORKER, HTTP, LONG = "worker", "http", "long"
 CHANNELS: Final = (*PROTOCOLS, HTTP)  #: the ways in which messages arrive
-ROLES: Final = (WORKER, HTTP)  #: of the master's children
+ROLES: Final = (WORKER, HTTP, LONG)  #: of the master's children; one reads long messages
 OUTCOMES: Final = ("learned", "known", "relearned", "forgotten", "unknown", "kept", "nothing")
 #: Why a request was refused, by the status that the spamd protocol answers.
 REASONS: Final = {

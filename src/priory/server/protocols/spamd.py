@@ -84,6 +84,8 @@ class SpamdConnection(Connection):
             answer.add_done_callback(lambda future: self._send_result(request, future))
 
     def _send_result(self, request: Request, future: "asyncio.Future[tuple[bytes, str]]") -> None:
+        if future.cancelled():  # the worker exits, after the client has hung up
+            return
         error = future.exception()
         if isinstance(error, Exception):
             self._fail(request, error)

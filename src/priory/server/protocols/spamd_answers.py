@@ -27,14 +27,17 @@ def answer(
     filter_: Filter,
     record: Callable[[Prepared, Verdict], None] = lambda *_: None,
     spool: Callable[[bytes, Verdict], None] = lambda *_: None,
+    *,
+    most_read: int | None = None,
 ) -> tuple[bytes, str]:
     """Answer a request that changes nothing; return the answer, and the verdict's label for the log.
 
-    `record` and `spool` are called with a message that was checked on arrival, and its verdict.
+    `record` and `spool` are called with a message that was checked on arrival, and its verdict. With `most_read`, the
+    verdict is from that many bytes of the message.
     """
     if request.verb not in RATING_VERBS:
         return (PONG if request.verb == "PING" else b""), "none"
-    message = filter_.prepare(request.body, located=request.verb in _VERBS_WITH_REASONS)
+    message = filter_.prepare(request.body[:most_read], located=request.verb in _VERBS_WITH_REASONS)
     verdict = filter_.check(message, request.user)
     if not request.only_asks:
         record(message, verdict)
