@@ -26,9 +26,11 @@ from typing import Any, Final, TypeAlias
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.journal import JournalAwayError, JournalBusyError, JournalError
+from priory.processes.confinement import ConfinementError
 from priory.processes.fork import give_way
 from priory.processes.log import log, log_error
 from priory.server.daemon.mail_check import MailCheck
+from priory.server.daemon.worker_rights import drop_rights
 from priory.server.options import RETIRE, ServeOptions
 from priory.server.protocols.spamd_answers import tell
 from priory.server.spool_thread import SpoolThread
@@ -136,6 +138,7 @@ def read_long_messages(home: Path, options: Options, serving: ServeOptions, queu
     """Read long messages until told to retire, until there are none for a while, or until all workers have ended."""
     give_way(NICENESS)
     try:
+        drop_rights(home, options)
         with Filter.open(home, options) as filter_:
             filter_.check(b"")
             filter_.follow()
@@ -143,7 +146,7 @@ def read_long_messages(home: Path, options: Options, serving: ServeOptions, queu
             os.write(ready, b"r")
             LongMessageReader(filter_, MailCheck(filter_, serving.policy, spool.offer), queue).run()
             spool.close()
-    except JournalError as error:
+    except (JournalError, ConfinementError) as error:
         log("error", what=repr(str(error)))
 
 

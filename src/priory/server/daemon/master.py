@@ -21,6 +21,7 @@ from typing import Final
 
 from priory.decision import Costs
 from priory.filter.options import Options
+from priory.processes.confinement import missing_protections
 from priory.processes.fork import fork_child
 from priory.processes.log import log
 from priory.server.daemon.generation import ChildProcess, Generation
@@ -87,6 +88,8 @@ class Master:
             store = {"store": options.store.name} if options.store else {}
             log("starting", home=self._home, **store, workers=serving.workers)
             _log_listening(self._next.listeners)
+            if missing := missing_protections():
+                log("not fully confined", missing=repr(", ".join(missing)))
             self._start_missing(self._next)
             while self._status is None:
                 self._handle_events()

@@ -32,11 +32,13 @@ from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.verdict import Verdict
 from priory.journal import JournalError
+from priory.processes.confinement import ConfinementError
 from priory.processes.log import log, log_error
 from priory.server.daemon.lesson_thread import LessonThread
 from priory.server.daemon.listeners import BACKLOG
 from priory.server.daemon.long_messages import LONG_BYTES, Job, LongMessages, length
 from priory.server.daemon.mail_check import MailCheck
+from priory.server.daemon.worker_rights import drop_rights
 from priory.server.metrics.names import CONNECTED
 from priory.server.metrics.scoreboard import ProcessTally
 from priory.server.options import RETIRE, ServeOptions
@@ -68,11 +70,12 @@ def work(  # noqa: PLR0913, PLR0917 - all that a worker gets from its master
     A byte is written to `ready` once clients are accepted. End of file on `alive` means that the master is gone.
     """
     try:
+        drop_rights(home, options)
         with Filter.open(home, options) as filter_:
             filter_.check(b"")  # the first check is slow, and shows errors of the filter before any client comes
             filter_.follow()
             asyncio.run(_Worker(filter_, serving, listeners, tally, long_queue).run(ready, alive))
-    except JournalError as error:
+    except (JournalError, ConfinementError) as error:
         log("error", what=repr(str(error)))
 
 
