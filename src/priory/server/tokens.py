@@ -66,6 +66,11 @@ class Token:
         """
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
+    @property
+    def owner(self) -> str:
+        """The id for which it counts where use is limited: a session counts for the token that it was opened with."""
+        return self.opened_with or self.id
+
     def refusal(self, scope: str) -> str:
         """Return the message for a request that needs a scope which the token lacks."""
         return f"This needs a token of scope {scope}; yours has scope {self.scope}."

@@ -138,6 +138,11 @@ class Milter:
         return self._state == _END
 
     @property
+    def has_negotiated(self) -> bool:
+        """Whether the server has begun as a mail server does."""
+        return self._state != _START
+
+    @property
     def is_between_messages(self) -> bool:
         """Whether the negotiation is done and no message is in progress."""
         return self._state == _READY

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from fcntl import LOCK_EX, flock
 from itertools import product
 from pathlib import Path
@@ -26,6 +27,14 @@ LARGE = b"Subject: Lunch\n\n" + b"a" * 8_000_000
 def daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("hostile") / "home"))
     with serving(home, CONFIG) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def patient_daemon(lessons: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon in which no client runs out of time during a test."""
+    home = Path(shutil.copytree(lessons, tmp_path_factory.mktemp("patient") / "home"))
+    with serving(home, CONFIG.replace("timeout = 1", "timeout = 3600")) as running:
         yield running
 
 
@@ -80,6 +89,27 @@ def test_work_that_clients_leave_behind_is_bounded(daemon: Daemon):
     finally:
         os.close(turn)
     wait_until(lambda: is_answered(daemon))
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"GET / HTT", b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"]
+)
+def test_strangers_who_hold_connections_and_renew_them_keep_no_one_out(head: bytes, patient_daemon: Daemon):
+    upload = b'--b\r\nContent-Disposition: form-data; name="m"; filename="m"\r\n\r\nSubject: Lunch\n\n\r\n--b--\r\n'
+    known = client(patient_daemon)
+    fields = {"Host": "localhost", "Authorization": f"Bearer {known.token}", "Content-Type": FORM["Content-Type"]}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    with ExitStack() as stack:
+        slow = stack.enter_context(socket.create_connection(("127.0.0.1", known.port), timeout=PATIENCE_S))
+        slow.sendall(f"POST /v1/check HTTP/1.1\r\n{lines}Content-Length: {len(upload)}\r\n\r\n".encode() + upload[:30])
+        assert is_answered(patient_daemon)
+        for n in range(3 * MOST_CLIENTS):
+            stranger = stack.enter_context(socket.create_connection(("127.0.0.1", known.port), timeout=PATIENCE_S))
+            stranger.sendall(head)
+            if n > MOST_CLIENTS and n % 10 == 0:
+                assert is_answered(patient_daemon)
+        slow.sendall(upload[30:])
+        assert received(slow).startswith(b"HTTP/1.1 200 ")
 
 
 def test_costs_next_to_nothing_and_beyond_all_measure_are_shown(daemon: Daemon):

@@ -187,7 +187,8 @@ def test_a_form_that_means_ill_is_answered(api: Client, mail: list[Drawn]):
     assert set(statuses) == {200, 400}
 
 
-def test_no_more_uploads_lie_on_the_disk_than_may(api: Client):
+def begun(api: Client) -> socket.socket:
+    """Begin an upload that does not end."""
     head = [
         "POST /v1/check HTTP/1.1",
         "Host: localhost",
@@ -195,19 +196,35 @@ def test_no_more_uploads_lie_on_the_disk_than_may(api: Client):
         f"Content-Type: {FORM['Content-Type']}",
         "Content-Length: 100",
     ]
+    client = socket.create_connection(("127.0.0.1", api.port), timeout=60)
+    client.sendall("\r\n".join([*head, "", "--"]).encode())
+    return client
+
+
+def answered(api: Client, status: int) -> Answer:
+    """Send uploads until one is answered so: those that were begun may not have been heard yet, or not have ended."""
+    while (answer := sent(api, "/v1/check", ("x.eml", b"Subject: x\n\n"))).status != status:
+        pass
+    return answer
+
+
+def test_no_more_uploads_lie_on_the_disk_than_may(api: Client, daemon: Daemon):
+    others = [Client(daemon.port, issue(daemon.home, "check")) for _ in range(MOST_UPLOADS)]
+    with ExitStack() as stack:
+        clients = [stack.enter_context(begun(other)) for other in others]
+        assert answered(api, 503).headers["Retry-After"] == "5"
+        clients[0].shutdown(socket.SHUT_WR)
+        received(clients[0])
+        answered(api, 200)
+
+
+def test_a_token_does_not_hold_the_places_of_others(api: Client, daemon: Daemon):
+    slow = Client(daemon.port, issue(daemon.home, "check"))
     with ExitStack() as stack:
         for _ in range(MOST_UPLOADS):
-            client = stack.enter_context(socket.create_connection(("127.0.0.1", api.port), timeout=60))
-            client.sendall("\r\n".join([*head, "", "--"]).encode())
-        answer = sent(api, "/v1/check", ("x.eml", b"Subject: x\n\n"))
-        while answer.status == 200:  # the others may not have been heard yet
-            answer = sent(api, "/v1/check", ("x.eml", b"Subject: x\n\n"))
-        assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
-        client.shutdown(socket.SHUT_WR)
-        received(client)
-        while answer.status == 503:
-            answer = sent(api, "/v1/check", ("x.eml", b"Subject: x\n\n"))
-        assert answer.status == 200
+            stack.enter_context(begun(slow))
+        answered(slow, 503)
+        assert sent(api, "/v1/check", ("x.eml", b"Subject: x\n\n")).status == 200
 
 
 def test_an_upload_that_is_refused_leaves_its_place_to_others(api: Client):

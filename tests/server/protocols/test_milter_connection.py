@@ -2,6 +2,7 @@
 
 import signal
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,17 @@ def test_a_server_that_is_silent_between_messages_is_kept(home: Path, mail: list
         wait_until(lambda: slow.recv(1000))  # a client of the other protocol has run out of time meanwhile
         slow.close()
         assert inserted(server.deliver(mail[0].raw))
+
+
+def test_strangers_who_do_not_negotiate_make_way_for_mail_servers(home: Path, mail: list[Drawn]):
+    config = CONFIG + "[serve]\nworkers = 1\nmax_connections = 3\ntimeout = 3600\n"
+    with serving(home, config) as daemon, mail_server(daemon) as server, ExitStack() as stack:
+        strangers = [stack.enter_context(connected(("127.0.0.1", daemon.port))) for _ in range(6)]
+        strangers[0].sendall(packet("D", b"C"))
+        with mail_server(daemon) as another:
+            assert inserted(another.deliver(mail[0].raw))
+            assert inserted(server.deliver(mail[0].raw))
+        assert strangers[0].recv(1) == b""
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])

@@ -125,8 +125,7 @@ class Guard:
         return self._accept(scope, token), receive
 
     def _accept(self, scope: Scope, token: Token) -> ASGIApp:
-        # A session counts for the token it was opened with: logging in again does not refill the bucket.
-        if wait_s := self._limit.wait(token.opened_with or token.id):
+        if wait_s := self._limit.wait(token.owner):  # logging in again does not refill the bucket
             detail = "This token is used too often; Retry-After says when it may be used again."
             return refusal(scope, 429, detail, {"Retry-After": str(wait_s)})
         scope["priory.token"] = token

@@ -21,8 +21,9 @@ from priory.server.http.state import Daemon
 from priory.server.metrics.history import HistoryRecorder
 from priory.server.options import DRAIN_S, RETIRE
 
-#: Connections at a time, including closed ones whose request is still being processed; further ones are aborted. It is
-#: the backlog, too: an asyncio server that runs out of file descriptors floods the log.
+#: Connections at a time. A further one takes the place of the oldest without a token; if all have one, it is aborted,
+#: and also while as many requests of closed connections are still being processed. It is the backlog, too: an asyncio
+#: server that runs out of file descriptors floods the log.
 MOST_CLIENTS: Final = 100
 
 
@@ -67,12 +68,29 @@ def _protocol(timeout: float) -> type[asyncio.Protocol]:
 
     class TimedProtocol(H11Protocol):
         _abort: asyncio.TimerHandle | None = None  # while the client does not read
+        _since = 0.0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            if max(len(self.connections), len(self.tasks)) > MOST_CLIENTS:
+            self._since = self.loop.time()
+            others = [other for other in self.connections if isinstance(other, TimedProtocol) and other is not self]
+            others = [other for other in others if not other.transport.is_closing()]
+            if len(self.tasks) - sum(other._is_working for other in others) > MOST_CLIENTS:
                 transport.abort()
+            elif len(others) >= MOST_CLIENTS:
+                strangers = [other for other in others if not other._has_token]
+                min(strangers, key=lambda other: other._since, default=self).transport.abort()
             self.loop.call_later(timeout, self._abort_if_silent)
+
+        @property
+        def _is_working(self) -> bool:
+            """Whether a request is being processed."""
+            return self.cycle is not None and not self.cycle.response_complete
+
+        @property
+        def _has_token(self) -> bool:
+            """Whether the guard has accepted the token of the request."""
+            return self.scope is not None and "priory.token" in self.scope
 
         def pause_writing(self) -> None:
             """Start the timeout for the client to read some of the answer."""

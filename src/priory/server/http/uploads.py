@@ -32,6 +32,7 @@ SIZE_FACTOR: Final = 16  #: an upload may be as large, and take as long, as this
 MOST_FILES: Final = 100
 MOST_MESSAGES: Final = 10_000
 MOST_UPLOADS: Final = 4  #: on disk at a time, for each route
+MOST_OF_A_TOKEN: Final = 2  #: of these, so that no token holds the places of all others by sending slowly
 _MOST_NAME_LENGTH: Final = 200
 _MOST_IN_MEMORY: Final = 64 * 1024  # bytes of each file before it is spooled to disk; Starlette's default is 1 MiB
 Group: TypeAlias = list[tuple[str, bytes]]  #: source and bytes of some messages
@@ -112,25 +113,26 @@ class Uploads:
 
     def __init__(self, serving: ServeOptions) -> None:
         self._serving = serving
-        self._n = 0
+        self._owners: list[str] = []  # the token of each upload
 
     async def receive(self, request: Request) -> Upload:
         """Return the upload in a request's body."""
         if "content-encoding" in request.headers:
             raise HTTPException(415, "The files must not be compressed.")
-        if self._n >= MOST_UPLOADS:
+        owner = request.scope["priory.token"].owner
+        if len(self._owners) >= MOST_UPLOADS or self._owners.count(owner) >= MOST_OF_A_TOKEN:
             raise HTTPException(503, "Too many uploads at once; try again in a while.", {"Retry-After": "5"})
         upload = Upload(self._serving)
         task = asyncio.current_task()
         assert task is not None
-        self._n += 1
+        self._owners.append(owner)
         # The task of the request ends after a streamed answer, too, and when the client disconnects.
-        task.add_done_callback(lambda _: self._end(upload))
+        task.add_done_callback(lambda _: self._end(upload, owner))
         await upload.receive(request)
         return upload
 
-    def _end(self, upload: Upload) -> None:
-        self._n -= 1
+    def _end(self, upload: Upload, owner: str) -> None:
+        self._owners.remove(owner)
         upload.close()
 
 

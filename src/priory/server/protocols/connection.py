@@ -26,7 +26,6 @@ class Connection(asyncio.Protocol):
     """A connection to a client; `on_closed` is called once at its end."""
 
     protocol: str
-    makes_way: bool = True  #: whether it is closed for others if there are too many and it is slow to send
 
     def __init__(self, tally: ProcessTally, on_closed: "Callable[[Connection], None]") -> None:
         self._tally = tally
@@ -35,6 +34,11 @@ class Connection(asyncio.Protocol):
         self._is_hurried = False
         self.stage = Stage.RECEIVING
         self.since = time.monotonic()  #: when this stage began
+
+    @property
+    def makes_way(self) -> bool:
+        """Whether it is closed for others if there are too many and it is slow to send."""
+        return True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport, by which answers are sent."""

@@ -28,7 +28,6 @@ class MilterConnection(Connection):
     """A connection from a mail server, for any number of messages."""
 
     protocol = "milter"
-    makes_way = False
 
     def __init__(
         self,
@@ -45,6 +44,11 @@ class MilterConnection(Connection):
         self._milter = Milter(max_bytes, watched=OURS)
         self._is_clogged = False  # the server does not read its answers
 
+    @property
+    def makes_way(self) -> bool:
+        """Whether it may be closed for others: a mail server, which has negotiated, checks no further mail if it is."""
+        return not self._milter.has_negotiated
+
     def hurry(self) -> None:
         """Close the connection, but only between two messages."""
         super().hurry()
@@ -53,7 +57,7 @@ class MilterConnection(Connection):
 
     def patience(self, timeout: float) -> float:
         """Return the seconds for which a server may be silent; it has limits of its own."""
-        if self.stage is Stage.WORKING:
+        if self.stage is Stage.WORKING or not self._milter.has_negotiated:
             return super().patience(timeout)
         return DRAIN_S if self._is_hurried else _SILENCE_S
 
