@@ -68,6 +68,7 @@ def _protocol(timeout: float) -> type[asyncio.Protocol]:
 
     class TimedProtocol(H11Protocol):
         _abort: asyncio.TimerHandle | None = None  # while the client does not read
+        _silence: asyncio.TimerHandle | None = None  # until the request has come
         _since = 0.0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -80,7 +81,14 @@ def _protocol(timeout: float) -> type[asyncio.Protocol]:
             elif len(others) >= MOST_CLIENTS:
                 strangers = [other for other in others if not other._has_token]
                 min(strangers, key=lambda other: other._since, default=self).transport.abort()
-            self.loop.call_later(timeout, self._abort_if_silent)
+            self._silence = self.loop.call_later(timeout, self._abort_if_silent)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Stop the timeouts, which would keep closed connections in memory."""
+            for timer in (self._silence, self._abort):
+                if timer is not None:
+                    timer.cancel()
+            super().connection_lost(exc)
 
         @property
         def _is_working(self) -> bool:
