@@ -5,7 +5,7 @@ from array import array
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from priory.features import KINDS, Features, Spec, extract
@@ -53,6 +53,7 @@ def test_units_and_items_add_up_to_all_terms_in_any_bytes(raw: bytes) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=9).map(str.encode), max_size=30).map(b"".join))
+@example("Content-Type: text/html\n\n日本語 Grüße ".encode())
 def test_units_follow_each_other_and_begin_and_end_at_characters(raw: bytes) -> None:
     _, _, places = placed(raw)
     for number, section in enumerate(places.sections):

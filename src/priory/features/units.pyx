@@ -130,6 +130,7 @@ cdef class Units:
         cdef Py_ssize_t length = PyBytes_GET_SIZE(section.folded), i = 0, end, k = 0, at = 0, match, start
         cdef Tokens tokens = words_of(section)
         cdef const Token* token = tokens.token
+        cdef Unit* before
         while i < length:
             end = _tag_end(text, i, length)
             if end > i:
@@ -143,8 +144,10 @@ cdef class Units:
                 end += 1
             start = i
             while k < tokens.found and token[k].start < end:
-                if start > i:
-                    self.unit[self.n - 1].end = token[k].start
+                if start > i:  # the word before this one ends here: the pairs of characters of Chinese overlap
+                    before = &self.unit[self.n - 1]
+                    before.end = token[k].start
+                    before.last = min(before.last, before.end)
                     start = token[k].start
                 self.add(start, end, 0, number, group)
                 self.unit[self.n - 1].first = token[k].start
