@@ -25,10 +25,11 @@ from priory.features.hashing import Keys, Tokens
 from priory.features.kinds import KINDS, find
 from priory.features.places import Places
 from priory.features.sections import Section, Sections
-from priory.message.fields import Fields
+from priory.message.fields import Budget, Fields
 from priory.message.html_scanner import Scan
 from priory.message.mime import Kind, structure
 from priory.message.parser import parse
+from priory.native.blocks import MappedBlocks, block_checksums
 from priory.native.names import NameTable
 from priory.native.overlap import FeatureIndex
 from priory.native.table import Scorer
@@ -47,7 +48,8 @@ CONSTRUCTORS = {  # Python does not know the parameters of a class that Cython c
     "FeatureIndex": ["bits", "n"],
     "Keys": ["bits", "n", "named"],
     "Tokens": ["text", "n"],
-    "Fields": ["raw", "start", "end"],
+    "MappedBlocks": ["blocks_memory", "sums"],
+    "Fields": ["raw", "start", "end", "budget"],
     "Scan": ["text", "most"],
     "Structure": ["raw", "start"],
     "Section": ["name", "text", "text"],
@@ -162,15 +164,23 @@ def known_instances(modules: list[ModuleType]) -> list[Any]:
         Sections(message),
         Section("a", b"A", b"a"),
         Tokens(b"two words", False),
-        Fields(raw, 0, len(raw)),
+        Fields(raw, 0, len(raw), Budget()),
         Scan(raw, 100),
         Kind("", "", ""),
         NameTable(3),
+        whole_blocks(),
+        Budget(),
         index,
         scorer,
         personal,
         Keys(28),
     ]
+
+
+def whole_blocks() -> MappedBlocks:
+    """Return blocks of memory with their checksums."""
+    memory = b"text" * 2_000
+    return MappedBlocks(memory, memoryview(block_checksums([memory])).cast("Q"))
 
 
 def by_name() -> dict[str, list[Any]]:
@@ -239,6 +249,13 @@ def by_name() -> dict[str, list[Any]]:
             "every": [2],
             "strong": [0.5],
             "memory": [None],
+            "blocks_memory": [bytearray(b"text" * 2_000)],
+            "sums": [memoryview(block_checksums([b"text" * 2_000])).cast("Q"), array("Q", [0, 1])],
+            "part": [b"some text", bytearray(5)],
+            "parts": [[b"some text", bytes(5_000)], [b""]],
+            "data": [b"some text"],
+            "blocks": [whole_blocks(), None],
+            "budget": [Budget()],
             "indptr": [array("q", [0, 1, 2])],
             "indices": [array("q", [0, 1])],
             "values": [array("d", [1, 2]), array("q", [1])],

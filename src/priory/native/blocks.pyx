@@ -160,7 +160,7 @@ def block_checksums(parts):
 
 def n_blocks(Py_ssize_t size):
     """Return the number of blocks of a size in bytes."""
-    return (size + BLOCK - 1) // BLOCK
+    return size // BLOCK + (size % BLOCK > 0)
 
 
 cdef class MappedBlocks:
@@ -179,7 +179,7 @@ cdef class MappedBlocks:
         self.place = add_mapping(self.first, self.size)
 
     def __dealloc__(self):
-        if self.place >= 0:
+        if self.first != NULL and self.place >= 0:  # the place is 0 if Python refused the arguments
             mappings[self.place].size = 0
 
     @property
