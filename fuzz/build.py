@@ -3,6 +3,7 @@
 The copy is in build/, so the ordinary build cannot overwrite it, and tests run in it as in the checkout.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SANITIZED = ROOT / "build" / "sanitized"
 CHECKED = ROOT / "build" / "checked"
+LIBRARIES = ROOT / "build" / "libraries"  # by a digest of what they are made of, so that nothing is compiled twice
 COMPILER = os.environ.get("CC", "clang-14")
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 COPIED = ("src", "tests", "benchmarks", "docs", "fuzz", "pyproject.toml", "README.md", "CHANGELOG.md")
@@ -66,13 +68,22 @@ def library_of(tree: Path, name: str) -> Path:
 
 
 def compile_module(name: str, tree: Path, flags: Sequence[str]) -> None:
-    """Translate one module of a copy of the tree to C, and compile it."""
-    source = source_of(tree, name)
-    translate = [sys.executable, "-m", "cython", "-3", "--module-name", name, str(source)]
-    subprocess.run(translate, cwd=tree / "src", check=True)
-    include = ["-I" + sysconfig.get_path("include")]
-    c_file, library = source.with_suffix(".c"), library_of(tree, name)
-    subprocess.run([COMPILER, "-shared", "-fPIC", "-w", *include, *flags, str(c_file), "-o", str(library)], check=True)
+    """Translate one module of a copy of the tree to C, and compile it, unless the same was compiled before."""
+    source, library = source_of(tree, name), library_of(tree, name)
+    digest = hashlib.sha256(repr((name, COMPILER, flags, source.read_text())).encode())
+    for declarations in sorted((tree / "src").rglob("*.pxd")):
+        digest.update(declarations.read_bytes())
+    compiled = LIBRARIES / digest.hexdigest()
+    if not compiled.exists():
+        translate = [sys.executable, "-m", "cython", "-3", "--module-name", name, str(source)]
+        subprocess.run(translate, cwd=tree / "src", check=True)
+        include = ["-I" + sysconfig.get_path("include")]
+        options = ["-shared", "-fPIC", "-w", *include, *flags]
+        LIBRARIES.mkdir(parents=True, exist_ok=True)
+        written = compiled.with_suffix(f".{os.getpid()}")
+        subprocess.run([COMPILER, *options, str(source.with_suffix(".c")), "-o", str(written)], check=True)
+        written.replace(compiled)
+    shutil.copy2(compiled, library)
 
 
 def compile_modules(names: Iterable[str], tree: Path, flags: Sequence[str]) -> None:
@@ -104,13 +115,14 @@ def fit_instrumentation(tree: Path) -> None:
 def build_checked(tree: Path = CHECKED) -> None:
     """Build all modules with the checks that the ordinary build leaves out."""
     copy_tree(tree)
-    for name, flags in modules().items():
+    for name in modules():
         source = source_of(tree, name)
         first, rest = source.read_text().split("\n", 1)
         for check, value in CHECKS.items():
             first = re.sub(rf", {check}=\w+", "", first) + f", {check}={value}"
         source.write_text(f"{first}\n{rest}")
-        compile_module(name, tree, ["-w", *flags])
+    for name, flags in modules().items():
+        compile_module(name, tree, flags)
 
 
 if __name__ == "__main__":

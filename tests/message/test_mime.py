@@ -189,6 +189,7 @@ def test_addresses_in_plain_text_are_links():
         "ftp://c.example/d",
     ]
     assert all(link.target == link.text for link in message.links)
+    assert [link.target for link in parse(b"Subject: x\n\nsee http://a.example/x").links] == ["http://a.example/x"]
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 2), (0, 4)])

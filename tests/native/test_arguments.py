@@ -7,6 +7,7 @@ import importlib
 import inspect
 import itertools
 import os
+import pickle
 import random
 import resource
 import subprocess
@@ -41,6 +42,7 @@ MODULES = [
 ]
 CALLS = 3_000  # of each function, at most
 REFUSALS = (TypeError, ValueError, LookupError, ArithmeticError, MemoryError, AttributeError, BufferError)
+REFUSALS += (pickle.PickleError,)  # of the functions by which Cython restores pickled objects
 BIG = 2**63 - 1
 CONSTRUCTORS = {  # Python does not know the parameters of a class that Cython compiled
     "Places": ["found", "buckets", "offsets", "terms", "n", "headers", "ignored"],

@@ -10,7 +10,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from priory.native.buckets cimport IS_TIGHT, fit_bits, is_in, name_bits
+from priory.native.buckets cimport IS_TIGHT, fit_bits, is_in, is_tight, name_bits
 
 cdef enum:
     SEPARATOR = 0
@@ -244,7 +244,7 @@ cdef class Keys:
         cdef Py_ssize_t wanted = self.n + n
         if wanted <= self.room:
             return 0
-        if not IS_TIGHT:
+        if not is_tight(wanted):
             wanted = max(wanted, 2 * self.room)
         self.keys = <uint32_t*> _grown(self.keys, wanted)
         if self.located:

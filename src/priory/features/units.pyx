@@ -13,7 +13,7 @@ from libc.string cimport memchr, memcmp
 
 from priory.features.hashing cimport Token, Tokens
 from priory.features.sections cimport Section, words_of
-from priory.native.buckets cimport IS_TIGHT
+from priory.native.buckets cimport is_tight
 
 cdef enum:
     NEAR = 2  # visible words that may be missing from the source, for one word to be found again
@@ -38,7 +38,7 @@ cdef class Units:
         cdef Unit* unit
         cdef Py_ssize_t room
         if self.n == self.room:
-            room = self.n + 1 if IS_TIGHT else max(1024, 2 * self.room)
+            room = self.n + 1 if is_tight(self.n + 1) else max(1024, 2 * self.room)
             more = <Unit*> PyMem_Realloc(self.unit, room * sizeof(Unit))
             if more == NULL:
                 raise MemoryError

@@ -12,7 +12,7 @@ from cpython.unicode cimport PyUnicode_DecodeLatin1, PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcpy
 
-from priory.native.buckets cimport IS_TIGHT
+from priory.native.buckets cimport is_tight
 
 from priory.message.headers import decode_value, is_evidence
 
@@ -166,8 +166,9 @@ cdef class Fields:
             if not is_evidence(PyUnicode_DecodeLatin1(<const char*> name, name_length, NULL)):
                 return 0
         cdef Field* more
-        if IS_TIGHT or self.n >= 32 and self.n & (self.n - 1) == 0:
-            more = <Field*> PyMem_Realloc(self.field, (self.n + 1 if IS_TIGHT else 2 * self.n) * sizeof(Field))
+        cdef bint tight = is_tight(self.n + 1)
+        if tight or self.n >= 32 and self.n & (self.n - 1) == 0:
+            more = <Field*> PyMem_Realloc(self.field, (self.n + 1 if tight else 2 * self.n) * sizeof(Field))
             if more == NULL:
                 raise MemoryError
             self.field = more

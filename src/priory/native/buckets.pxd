@@ -21,9 +21,14 @@ cdef enum:
     MOST_NAME_BITS = 28  # up to this many: its number and that of its kind share 32 bits
 
 
+cdef inline bint is_tight(Py_ssize_t n) noexcept nogil:
+    """Tell whether a buffer grows to `n` exactly, for sanitizers; large ones do not, since each growth copies them."""
+    return IS_TIGHT and n <= 4096
+
+
 cdef inline int name_bits(int bits) noexcept nogil:
     """Return the bits of a feature with a name of its own, for 2^bits buckets."""
-    return min(bits + NAME_BITS, MOST_NAME_BITS)
+    return bits + NAME_BITS if bits < MOST_NAME_BITS - NAME_BITS else MOST_NAME_BITS
 
 
 cdef inline int bits_of(Py_ssize_t rows) noexcept nogil:
