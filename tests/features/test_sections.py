@@ -5,7 +5,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priory.features.sections import MOST_HEADER, MOST_LINK, MOST_LINKS, MOST_TEXT, Sections, section
+from priory.features.sections import MOST_HEADER, MOST_HEADERS, MOST_LINK, MOST_LINKS, MOST_TEXT, Sections, section
 from priory.message import parse
 
 
@@ -67,3 +67,12 @@ def test_links_stand_one_on_a_line_each_once():
     assert made.links.shown.startswith(b"http://0.example/ xxx")
     lines = made.links.shown.split(b"\n")
     assert [line[:9] for line in lines[:3]] == [b"http://0.", b"http://1.", b"http://2."]
+
+
+def test_headers_are_cut_where_the_longest_field_begins_at_their_end():
+    full = b"A:" + b"x" * 398
+    last = b"B:" + b"y" * 384
+    raw = b"\n".join([*[full] * 14, last, b"C" * 200 + b":" + "𝄞".encode() * 500, b"", b""])
+    headers = Sections(parse(raw)).headers.shown
+    assert len(headers) == MOST_HEADERS
+    assert headers.endswith(last)

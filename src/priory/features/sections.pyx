@@ -74,7 +74,8 @@ cdef bytes _cut(bytes data, Py_ssize_t most):
 
 cdef bytes _lines(list blocks, Py_ssize_t most_fields):
     """Return fields as lines `name:value` with long values cut, until a section is full."""
-    cdef Py_ssize_t room = MOST_HEADERS + 4 * MOST_HEADER + 256, most = MOST_HEADERS, n = 0, i, length, fields = 0
+    cdef Py_ssize_t most = MOST_HEADERS, n = 0, i, length, fields = 0
+    cdef Py_ssize_t room = most + 4 * MOST_HEADER + 202  # one field more, with a name of 200 bytes
     cdef bytes text = PyBytes_FromStringAndSize(NULL, room)
     cdef uint8_t* out = <uint8_t*> PyBytes_AS_STRING(text)
     cdef Fields block
