@@ -34,6 +34,7 @@ SANITIZERS = (
     "-g",
 )
 INSTRUMENTED = ("__asan_init", "__ubsan_handle_", "__sanitizer_cov_")
+QUIET = ("-X", "show_performance_hints=False")
 CHECKS = {"boundscheck": True, "initializedcheck": True, "nonecheck": True}
 
 
@@ -75,7 +76,7 @@ def compile_module(name: str, tree: Path, flags: Sequence[str]) -> None:
         digest.update(declarations.read_bytes())
     compiled = LIBRARIES / digest.hexdigest()
     if not compiled.exists():
-        translate = [sys.executable, "-m", "cython", "-3", "--module-name", name, str(source)]
+        translate = [sys.executable, "-m", "cython", "-3", *QUIET, "--module-name", name, str(source)]
         subprocess.run(translate, cwd=tree / "src", check=True)
         include = ["-I" + sysconfig.get_path("include")]
         options = ["-shared", "-fPIC", "-w", *include, *flags]
@@ -122,7 +123,7 @@ def build_checked(tree: Path = CHECKED) -> None:
             first = re.sub(rf", {check}=\w+", "", first) + f", {check}={value}"
         source.write_text(f"{first}\n{rest}")
     for name, flags in modules().items():
-        compile_module(name, tree, flags)
+        compile_module(name, tree, [*flags, "-O1"])  # compiled in half the time; arithmetic is the same
 
 
 if __name__ == "__main__":

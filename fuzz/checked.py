@@ -11,6 +11,7 @@ import build
 
 READ = """
 import hashlib
+import os
 import sys
 from array import array
 from mutator import originals
@@ -20,6 +21,7 @@ from priory.native.names import NameTable
 from priory.native.table import Scorer, add_features, subtract_features
 import numpy as np
 
+sys.unraisablehook = lambda error: (print(error, file=sys.stderr), os._exit(1))  # of functions that cannot raise
 spec, digest = Spec(bits=16), hashlib.sha256()
 rows, names, totals = np.zeros((1 << 16, 3), np.uint32), NameTable(3), np.zeros(2, np.int64)
 scorer, learned = Scorer([1.0] * 12, [5.0] * 12, 0.1, 0.01), []

@@ -401,3 +401,16 @@ def test_repeated_buckets_outside_of_the_table_are_refused(start, end, labels, o
     rows, names = np.zeros((8, 3), np.uint32), NameTable(3)
     with pytest.raises(IndexError):
         n_repeated(rows, names, labels, array("I", [1, outside]), start, end, 0, named)
+
+
+def test_names_that_gather_behind_the_last_home_make_the_table_grow():
+    numbers = np.arange(1 << 22, dtype=np.uint32)
+    last = numbers[numbers * np.uint32(0x9E3779B1) >= 2**32 - 2**21][:1_100]  # in the last of 2^11 homes
+    rows, names, offsets = np.zeros((1 << 17, 3), np.uint32), NameTable(3), np.array([0, len(last)])
+    add_features(rows, names, last, offsets, 1, 0)
+    assert (names.n, names.bits) == (1_100, 18)  # where the last 2^7 homes and the slots behind them have room
+    add_features(rows, names, last, offsets, 1, 1)
+    subtract_features(rows, names, last, offsets, 1, 0)
+    assert names.n == 1_100
+    subtract_features(rows, names, last, offsets, 1, 1)
+    assert (names.n, bytes(names.memory).strip(b"\0")) == (0, b"")
