@@ -35,7 +35,7 @@ SANITIZERS = (
 )
 INSTRUMENTED = ("__asan_init", "__ubsan_handle_", "__sanitizer_cov_")
 QUIET = ("-X", "show_performance_hints=False")
-CHECKS = {"boundscheck": True, "initializedcheck": True, "nonecheck": True}
+CHECKS = {"boundscheck": True, "initializedcheck": True}
 
 
 def copy_tree(to: Path) -> None:

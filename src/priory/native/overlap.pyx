@@ -217,7 +217,7 @@ cdef class Lookup:
         while self.places[i] >= 0 and self.keys[i] != key:
             i = (i + 1) & self.mask
         self.keys[i], self.places[i] = key, place
-        self.filter[key >> 22] = self.filter[key >> 22] | <uint64_t> 1 << (key >> 16 & 63)
+        self.filter[key >> 22] |= <uint64_t> 1 << (key >> 16 & 63)
 
     cdef inline bint may_have(self, uint32_t key) noexcept nogil:
         return self.filter[key >> 22] >> (key >> 16 & 63) & 1
