@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -173,6 +173,7 @@ class Proxy:
     """A network between a node and its server, which can be cut, fall silent, and heal."""
 
     def __init__(self, server: int) -> None:
+        self.damage: Callable[[bytes], bytes] = bytes  #: changes what the server sends
         self._server = server
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._flowing = threading.Event()
@@ -238,21 +239,21 @@ class Proxy:
                 self._ends |= ends
             try:
                 if not self._is_cut:
-                    back = threading.Thread(target=self._carry, args=(server, client), daemon=True)
+                    back = threading.Thread(target=self._carry, args=(server, client, self.damage), daemon=True)
                     back.start()
-                    self._carry(client, server)
+                    self._carry(client, server, bytes)
                     back.join()
             finally:
                 with self._lock:
                     self._ends -= ends
 
-    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+    def _carry(self, source: socket.socket, target: socket.socket, damage: Callable[[bytes], bytes]) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
                 self._flowing.wait()
                 if self._is_cut:
                     break
-                target.sendall(data)
+                target.sendall(damage(data))
         for end in (source, target):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

@@ -14,20 +14,17 @@ from typing import Any, Final, NamedTuple, Self
 from priory.filter.prepare import READ_TOGETHER, in_groups
 from priory.html.text import printable
 from priory.imap.account import Account, MailboxError
+from priory.imap.client import AnswerError, BoundedClient, LoginError, answer_errors
 from priory.imap.folders import Folders, find_folders
 from priory.imap.sightings import FolderListing, MailboxState, Role
-
-try:
-    from imapclient import IMAPClient
-    from imapclient.exceptions import LoginError
-except ImportError:
-    raise MailboxError("IMAP needs the package imapclient: pip install '.[imap]' in Priory's source folder") from None
 
 #: Errors of networks and servers, after which a later attempt may succeed.
 TEMPORARY_ERRORS: Final = (OSError, imaplib.IMAP4.error)
 TIMEOUT_S: Final = 60.0  #: for an answer of the server
 #: Response codes to a login that do not mean a wrong password (RFC 5530).
 _TEMPORARY: Final = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "[CONTACTADMIN]")
+_MOST_UID: Final = (1 << 32) - 1  # RFC 3501
+_MOST_CHANGES: Final = (1 << 63) - 1  # RFC 7162
 #: OpenSSL's codes for certificates that are valid for another host name or another address.
 _NAME_MISMATCH: Final = (62, 64)
 #: A message with any of these flags was touched by a person.
@@ -60,9 +57,7 @@ class Session:
         self._client = _connect(account)
         try:
             self._log_in(password)
-            self._has = frozenset(
-                capability.decode("ascii", "replace").upper() for capability in self._client.capabilities()
-            )
+            self._has = self._capabilities()
         except BaseException:
             _shut_down(self._client)
             raise
@@ -76,6 +71,10 @@ class Session:
                 self._client.logout()
         _shut_down(self._client)
 
+    @answer_errors()
+    def _capabilities(self) -> frozenset[str]:
+        return frozenset(capability.decode("ascii", "replace").upper() for capability in self._client.capabilities())
+
     @property
     def can_idle(self) -> bool:
         """Whether the server reports changes by itself."""
@@ -83,8 +82,20 @@ class Session:
 
     def folders(self) -> Folders:
         """Find the folders that are watched."""
-        return find_folders(self._account, self._client.list_folders())
+        return find_folders(self._account, self._list())
 
+    @answer_errors()
+    def _list(self) -> list[tuple[frozenset[bytes], bytes | None, str]]:
+        """Return the flags, the separator and the name of each folder."""
+        listed = [
+            (frozenset(map(_bytes, flags)), separator, name) for flags, separator, name in self._client.list_folders()
+        ]
+        for _, separator, name in listed:
+            if not isinstance(name, str) or not isinstance(separator, bytes | None):
+                raise AnswerError(f"{name!r} is no folder")
+        return listed
+
+    @answer_errors()
     def _log_in(self, password: str) -> None:
         """Log in by AUTHENTICATE PLAIN if the server has it, because LOGIN allows only ASCII."""
         client = self._client
@@ -110,13 +121,17 @@ class Session:
                 "many providers need an app password. There is no second attempt, which might lock the account."
             ) from None
 
+    @answer_errors()
     def status(self, folder: str) -> FolderStatus:
         """Return the status of a folder, without opening it."""
         self._unselect()
         items = ["UIDVALIDITY", "UIDNEXT", "MESSAGES", *(["HIGHESTMODSEQ"] if "CONDSTORE" in self._has else [])]
         answer = self._client.folder_status(folder, items)
         return FolderStatus(
-            answer[b"UIDVALIDITY"], answer[b"UIDNEXT"], answer[b"MESSAGES"], answer.get(b"HIGHESTMODSEQ", 0)
+            _number(answer[b"UIDVALIDITY"]),
+            _number(answer[b"UIDNEXT"]),
+            _number(answer[b"MESSAGES"]),
+            _number(answer.get(b"HIGHESTMODSEQ", 0), _MOST_CHANGES),
         )
 
     def list_folder(self, folder: str, role: Role, status: FolderStatus, state: MailboxState) -> FolderListing:
@@ -130,40 +145,53 @@ class Session:
             live = self._live(folder, status, ["UID", ",".join(uids)])
         return FolderListing(folder, role, status.uidvalidity, status.next_uid, live)
 
+    @answer_errors()
     def _live(self, folder: str, status: FolderStatus, which: list[str]) -> frozenset[int]:
         self._examine(folder, status.uidvalidity)
-        return frozenset(self._client.search(["UNDELETED", *which]))
+        return frozenset(map(_number, self._client.search(["UNDELETED", *which])))
 
     def fetch(self, folder: str, uidvalidity: int, uids: Sequence[int]) -> Iterator[list[FetchedMessage]]:
         """Yield messages in batches; messages that are gone in the meantime are left out."""
-        max_bytes = self._account.max_bytes
         for hundred in _hundreds(uids):
             self._examine(folder, uidvalidity)
-            answer = self._client.fetch(hundred, ["RFC822.SIZE"])
-            sizes = sorted((uid, min(items.get(b"RFC822.SIZE", max_bytes), max_bytes)) for uid, items in answer.items())
-            for batch in in_groups(sizes, _size, READ_TOGETHER):
-                answer = self._client.fetch([uid for uid, _ in batch], ["FLAGS", f"BODY.PEEK[]<0.{max_bytes}>"])
-                yield [
-                    FetchedMessage(
-                        uid, items[b"BODY[]<0>"] or b"", _TOUCHED.isdisjoint(map(bytes.lower, items.get(b"FLAGS", ())))
-                    )
-                    for uid, items in sorted(answer.items())
-                    if b"BODY[]<0>" in items
-                ]
+            for batch in in_groups(self._sizes(hundred), _size, READ_TOGETHER):
+                yield self._messages([uid for uid, _ in batch])
 
+    @answer_errors()
+    def _sizes(self, uids: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the numbers of those messages that are still there, each with the bytes to read of it."""
+        most = self._account.max_bytes
+        answer = self._client.fetch(uids, ["RFC822.SIZE"])
+        return sorted((uid, min(_number(answer[uid].get(b"RFC822.SIZE", most)), most)) for uid in uids if uid in answer)
+
+    @answer_errors()
+    def _messages(self, uids: Sequence[int]) -> list[FetchedMessage]:
+        answer = self._client.fetch(uids, ["FLAGS", f"BODY.PEEK[]<0.{self._account.max_bytes}>"])
+        return [
+            FetchedMessage(
+                uid,
+                _bytes(answer[uid][b"BODY[]<0>"] or b""),
+                _TOUCHED.isdisjoint(_bytes(flag).lower() for flag in answer[uid].get(b"FLAGS", ())),
+            )
+            for uid in sorted(uids)
+            if uid in answer and b"BODY[]<0>" in answer[uid]
+        ]
+
+    @answer_errors()
     def has(self, folder: str) -> bool:
         """Tell whether a folder exists."""
         return bool(self._client.folder_exists(folder))
 
     def names(self) -> list[str]:
         """Return the names of all folders, with unprintable characters replaced."""
-        return sorted(printable(name) for _, _, name in self._client.list_folders())
+        return sorted(printable(name) for _, _, name in self._list())
 
     def listing(self, folder: str) -> tuple[int, list[int]]:
         """Return the UIDVALIDITY of a folder, and the numbers of its messages."""
         status = self.status(folder)
         return status.uidvalidity, sorted(self._live(folder, status, []))
 
+    @answer_errors()
     def move(self, folder: str, uidvalidity: int, uids: Sequence[int], copied: Sequence[int], target: str) -> None:
         """Move messages; those that were copied already are only removed.
 
@@ -182,6 +210,7 @@ class Session:
             if "UIDPLUS" in self._has:
                 self._client.uid_expunge(remaining)
 
+    @answer_errors()
     def wait(self, folder: str, status: FolderStatus, seconds: float) -> None:
         """Wait until the server reports a change in a folder, or the given seconds have passed."""
         answer = self._select(folder, status.uidvalidity, readonly=True)
@@ -194,6 +223,7 @@ class Session:
         if self._selected != (folder, True):
             self._select(folder, uidvalidity, readonly=True)
 
+    @answer_errors()
     def _select(self, folder: str, uidvalidity: int, *, readonly: bool) -> dict[bytes, Any]:
         self._selected = None
         answer: dict[bytes, Any] = self._client.select_folder(folder, readonly)
@@ -202,6 +232,7 @@ class Session:
         self._selected = (folder, readonly)
         return answer
 
+    @answer_errors()
     def _unselect(self) -> None:
         """Close the open folder, because servers need not tell the status of an open one.
 
@@ -219,7 +250,8 @@ class Session:
         self._selected = None
 
 
-def _connect(account: Account) -> IMAPClient:
+@answer_errors()
+def _connect(account: Account) -> BoundedClient:
     port = account.port_or_usual
     try:
         context = ssl.create_default_context(cafile=account.ca_file)
@@ -227,7 +259,14 @@ def _connect(account: Account) -> IMAPClient:
         raise MailboxError(f"ca_file {account.ca_file} cannot be used: {error.strerror or error}") from None
     client = None
     try:
-        client = IMAPClient(account.host, port, ssl=account.tls == "implicit", ssl_context=context, timeout=TIMEOUT_S)
+        client = BoundedClient(
+            account.host,
+            port,
+            max_message_bytes=account.max_bytes,
+            ssl=account.tls == "implicit",
+            ssl_context=context,
+            timeout=TIMEOUT_S,
+        )
         if account.tls == "starttls":
             if not client.has_capability("STARTTLS"):
                 raise MailboxError(f'{account.host}:{port} does not offer STARTTLS; try tls = "implicit"')
@@ -241,7 +280,7 @@ def _connect(account: Account) -> IMAPClient:
     return client
 
 
-def _shut_down(client: IMAPClient) -> None:
+def _shut_down(client: BoundedClient) -> None:
     with suppress(*TEMPORARY_ERRORS):  # the connection is lost already
         client.shutdown()
 
@@ -269,6 +308,19 @@ def _readable(text: str) -> str:
     return "".join(c if c.isprintable() else "·" for c in inner)[:200].rstrip(". ")
 
 
+def _number(value: object, most: int = _MOST_UID) -> int:
+    """Return a number of an answer, unless it is none or larger than IMAP allows."""
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise AnswerError(f"{value!r} is no number of a message or folder")
+    return value
+
+
+def _bytes(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        raise AnswerError(f"{value!r} is no text")
+    return value
+
+
 def _size(uid_and_size: tuple[int, int]) -> int:
     return uid_and_size[1]
 
@@ -287,6 +339,8 @@ def describe(error: Exception) -> str:
         return "the server did not answer in time"
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
+    if isinstance(error, AnswerError):
+        return "the server has sent an answer that is not IMAP, or does not end"
     if isinstance(error, imaplib.IMAP4.abort):
         return "the server has closed the connection"
     return "the server has refused a command"

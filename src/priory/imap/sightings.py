@@ -258,8 +258,10 @@ def on_listed(state: MailboxState, listing: FolderListing) -> list[Change]:
         gone = [sighting for sighting in sightings if sighting.uid not in listing.live or _was_moved(sighting)]
         return [change for sighting in gone for change in _removal(mark, sighting)]
     removals = [change for sighting in sightings for change in _removal(mark, sighting)]
-    first = 1 if listing.role.is_filing else listing.next_uid
-    return [*removals, FolderMark(listing.folder, listing.role, listing.uidvalidity, first, listing.next_uid)]
+    # What is listed was there, whatever the server says about the next number.
+    next_uid = max([listing.next_uid, *(uid + 1 for uid in listing.live if listing.role.is_filing)])
+    first = 1 if listing.role.is_filing else next_uid
+    return [*removals, FolderMark(listing.folder, listing.role, listing.uidvalidity, first, next_uid)]
 
 
 def on_watching(state: MailboxState, folders: Iterable[str]) -> list[Change]:

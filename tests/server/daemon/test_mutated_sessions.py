@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from milter_client import OFFER
+from mutations import mutated, resident_kb
 from priory.demo import Drawn
 from priory.server.tokens import issue
 from priory.wire.milter import packet
@@ -16,7 +17,6 @@ from real_daemon import Daemon, connected, received, request, serving
 
 CONFIG = '[serve]\nworkers = 1\n[milter]\nlisten = "{home}/milter"\n[http]\nlisten = "{home}/http"\nrate = 100_000\n'
 SESSIONS = 3_000
-BOUNDARIES = (b"\r\n", b"\n", b"\0", b": ", b";", b"=", b"--", b"Content-Length", b"Content-length", b"chunked")
 
 
 @pytest.fixture
@@ -42,30 +42,6 @@ def upload_session(raw: bytes, token: str) -> bytes:
         f"Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
-
-
-def mutated(session: bytes, chance: random.Random) -> bytes:
-    """Return a session with some bytes changed, removed, repeated or inserted."""
-    damaged = bytearray(session)
-    for _ in range(chance.choice((1, 1, 2, 5, 20))):
-        at = chance.randrange(min(len(damaged), chance.choice((40, 400, 10_000))) or 1)
-        match chance.randrange(5):
-            case 0:
-                damaged[at : at + 1] = bytes([chance.randrange(256)])
-            case 1:
-                del damaged[at : at + chance.choice((1, 4, 100))]
-            case 2:
-                damaged[at:at] = damaged[at : at + chance.choice((1, 30, 1000))]
-            case 3:
-                damaged[at:at] = chance.choice(BOUNDARIES)
-            case 4:
-                damaged[at : at + 4] = chance.randbytes(4)
-    return bytes(damaged)
-
-
-def resident_kb(process: int) -> int:
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0])
 
 
 @pytest.mark.slow
