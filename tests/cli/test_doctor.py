@@ -183,3 +183,10 @@ def test_other_damage_is_named(home: Path, part: str, spoil: Callable[[Path], No
     assert found[part]["can_be_repaired"] is can_be_repaired
     after = findings(home, "--repair")[part]["repaired"]
     assert bool(after) is can_be_repaired
+
+
+def test_a_damaged_subject_costs_no_lesson(home: Path) -> None:
+    change(home, "CREATE TABLE IF NOT EXISTS subjects (change INTEGER PRIMARY KEY, subject TEXT NOT NULL)")
+    before = digests(home)
+    change(home, "INSERT INTO subjects SELECT change, CAST(x'ff' AS TEXT) FROM lessons")
+    assert digests(home) == before

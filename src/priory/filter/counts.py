@@ -19,7 +19,15 @@ from priory.filter.personal import personal_rows
 from priory.journal import AUTOMATIC, Change, Journal, JournalAwayError, JournalBusyError, JournalError, Lesson
 from priory.journal.database import REPAIR
 from priory.journal.files import one_at_a_time
-from priory.journal.lesson import ChangeBatch, LessonUser, Position, SyncPoint, Tallies, UnknownLabelError
+from priory.journal.lesson import (
+    ChangeBatch,
+    DamagedJournalError,
+    LessonUser,
+    Position,
+    SyncPoint,
+    Tallies,
+    UnknownLabelError,
+)
 from priory.journal.rules import NO_RULES
 from priory.journal.snapshot import (
     DamagedSnapshotError,
@@ -346,7 +354,7 @@ class JournalCounts:
     def _build(self, now: Position) -> None:
         self._start_empty()
         if not self._follow(now):
-            raise JournalError(
+            raise DamagedJournalError(
                 f"{self.journal.name} is damaged: its tally and its lessons differ. Restore it from a backup."
             )
 

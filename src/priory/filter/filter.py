@@ -16,9 +16,9 @@ from priory.filter.judge import Judge
 from priory.filter.options import Options
 from priory.filter.prepare import Extras, Prepared, prepare_many, prepare_parsed
 from priory.filter.scoring import CalibrationCache
-from priory.filter.sync import Sync
+from priory.filter.sync import TOLERATED, Sync
 from priory.filter.verdict import Verdict
-from priory.journal import AUTOMATIC, Journal, JournalAwayError, JournalError, LessonUser, Selection
+from priory.journal import AUTOMATIC, Journal, JournalError, LessonUser, Selection
 from priory.message import identity, parse
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ class Filter:
         self._judge = Judge(self._counts, self._sync, self._calibration, options)
         try:
             refuse_other_label_order(self.journal, options.labels)
-        except JournalAwayError as error:
+        except JournalError as error:
+            if self.journal.shared is None or not isinstance(error, TOLERATED):
+                self.journal.close()
+                raise
             self._sync.work_offline(error)
-        except JournalError:
-            self.journal.close()
-            raise
 
     @classmethod
     def open(cls, home: Path | str, options: Options | None = None) -> Self:

@@ -173,7 +173,8 @@ class _Phrases:
     def __init__(self, rules: Sequence[Rule], spec: Spec) -> None:
         self._rules: dict[tuple[bytes, ...], list[Rule]] = defaultdict(list)
         for rule in rules:
-            self._rules[tuple(words_of(rule.text.encode()))].append(rule)
+            if words := tuple(words_of(rule.text.encode())):  # none only in a row that is damaged
+                self._rules[words].append(rule)
         lengths: dict[bytes, set[int]] = defaultdict(set)
         self._first_buckets: set[int] = set()
         self._buckets: list[frozenset[int]] = []

@@ -3,7 +3,8 @@
 Each check first asks whether the journal has changed, unless a background thread follows a journal on a server: then a
 check only takes in what the thread has fetched. If the server cannot be reached, the counts stay as they are, and the
 server is left alone for a moment: mail does not wait. The same happens if another machine has taught a label that is
-unknown here; until the label is added, mail is judged by the older counts.
+unknown here, until the label is added, and if another machine has damaged the shared journal: mail is judged by the
+older counts.
 """
 
 import time
@@ -11,14 +12,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from priory.journal import JournalAwayError, JournalError
-from priory.journal.lesson import SyncPoint, UnknownLabelError
+from priory.journal.lesson import DamagedJournalError, SyncPoint, UnknownLabelError
+from priory.processes.log import log
 
 if TYPE_CHECKING:
     from priory.features import Features
     from priory.filter.counts import JournalCounts
     from priory.journal.postgres.feed import Follower
 
+#: Errors of a shared journal that stop no check: mail is judged by the counts that are there.
+TOLERATED: Final = (JournalAwayError, UnknownLabelError, DamagedJournalError)
 RETRY_S: Final = 2.0  #: the pause before the next attempt to reach a journal
+DAMAGED_RETRY_S: Final = 60.0  #: the same for a damaged one: each attempt reads all lessons
 
 
 class Sync:
@@ -26,7 +31,7 @@ class Sync:
 
     def __init__(self, counts: "JournalCounts") -> None:
         self._counts = counts
-        self._tolerated = (JournalAwayError, UnknownLabelError) if counts.journal.shared is not None else ()
+        self._tolerated = TOLERATED if counts.journal.shared is not None else ()
         self._follower: Follower | None = None
         self._retry_at = 0.0
         self.trouble: Exception | None = None  #: why the counts may be older than the journal
@@ -66,8 +71,10 @@ class Sync:
 
     def work_offline(self, error: JournalError) -> None:
         """Go on with the present counts, or with the last snapshot, because the journal cannot be followed."""
+        if isinstance(error, DamagedJournalError) and str(error) != str(self.trouble):
+            log(f"{error} Until then mail is judged by older counts.")
         self.trouble = error
-        self._retry_at = time.monotonic() + RETRY_S
+        self._retry_at = time.monotonic() + (DAMAGED_RETRY_S if isinstance(error, DamagedJournalError) else RETRY_S)
         if self._counts.change < 0:
             self._counts.start_offline()
 

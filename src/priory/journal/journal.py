@@ -22,6 +22,7 @@ from priory.journal.database import (
 )
 from priory.journal.lesson import (
     Change,
+    DamagedJournalError,
     Identity,
     JournalError,
     Lesson,
@@ -117,8 +118,8 @@ class Journal:
             raise self._headless()
         return rows[0]
 
-    def _headless(self) -> JournalError:
-        return JournalError(f"{self.name} is damaged: its head is missing or damaged. Restore it from a backup.")
+    def _headless(self) -> DamagedJournalError:
+        return DamagedJournalError(f"{self.name} is damaged: its head is missing or damaged. Restore it from a backup.")
 
     @contextmanager
     def writing(self, *, wait: bool = True) -> Iterator[None]:
@@ -202,7 +203,7 @@ class Journal:
         try:
             return loaded_tallies(self._db.rows("SELECT label, n FROM tally WHERE n > 0"))
         except DamagedRowError as error:
-            raise JournalError(f"the tally of {self.name} is damaged ({error}): {REPAIR}.") from None
+            raise DamagedJournalError(f"the tally of {self.name} is damaged ({error}): {REPAIR}.") from None
 
     @property
     def n_unreadable(self) -> int:

@@ -48,6 +48,10 @@ class JournalAwayError(JournalError):
     """The server of a journal cannot be reached now."""
 
 
+class DamagedJournalError(JournalError):
+    """The head or the tally of a journal is damaged, or contradicts its lessons."""
+
+
 class UnknownLabelError(JournalError):
     """The journal holds a label, taught by another machine, that the configuration here does not name."""
 

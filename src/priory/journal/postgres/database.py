@@ -87,7 +87,7 @@ class PostgresDatabase:
         """Return a number that differs after another connection has changed something."""
         ((stamp,),) = self.rows("SELECT stamp FROM journal")
         if stamp != self.stamp:
-            self._version = int(stamp or "0", 16)
+            self._version = int.from_bytes(stamp.encode())  # any text: another machine may have written what it likes
         return self._version
 
     @contextmanager

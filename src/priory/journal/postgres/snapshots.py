@@ -14,11 +14,13 @@ from priory.bayes.counts import CountsShape
 from priory.journal.notes import TOMBSTONE_RETENTION_S
 from priory.journal.postgres.database import PostgresDatabase
 from priory.journal.silence import SilenceNotes
+from priory.processes.log import log
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _CHUNK: Final = 1 << 22  # bytes, before compression
+_MOST_NAME_BITS: Final = 32
 _FAST: Final = 1  # zlib's level
 
 
@@ -64,8 +66,17 @@ class SharedSnapshots:
         """Return the counts of the snapshot at a change; None if none fits, except in the number of names."""
         sql = "SELECT part FROM snapshots WHERE change = ? AND labels = ? ORDER BY part"
         numbers = [part for (part,) in self._db.rows(sql, change, "\n".join(labels))]
-        shape = _shape(self._chunk(change, numbers[0])) if numbers else None
-        if shape is None or shape[:3] != like[:3]:
+        try:
+            return self._load(change, numbers, like) if numbers else None
+        except zlib.error as error:
+            log(f"the shared snapshot in {self._db.name} is damaged ({error}): the counts are built from the lessons")
+            return None
+
+    def _load(self, change: int, numbers: Sequence[int], like: CountsShape) -> Counts | None:
+        shape = _shape(self._chunk(change, numbers[0]))
+        if shape is None or shape[:3] != like[:3] or not 0 < shape.name_bits <= _MOST_NAME_BITS:
+            return None
+        if Counts.size_bytes(shape, with_personal=False) > _CHUNK * len(numbers):  # before that much is allocated
             return None
         counts = Counts.of_shape(shape)
         rooms = list(_chunks(counts.buffers))
@@ -80,7 +91,11 @@ class SharedSnapshots:
 
     def _chunk(self, change: int, part: int) -> bytes:
         ((packed,),) = self._db.rows("SELECT bytes FROM snapshots WHERE change = ? AND part = ?", change, part)
-        return zlib.decompress(packed)
+        unpacking = zlib.decompressobj()
+        chunk = unpacking.decompress(packed, _CHUNK + 1)
+        if not unpacking.eof:
+            raise zlib.error(f"part {part} is incomplete or too long")
+        return chunk
 
 
 class _OutdatedError(Exception):
@@ -91,7 +106,7 @@ def _shape(packed: bytes) -> CountsShape | None:
     """Read the shape with which a snapshot begins; None if an older version wrote it, which had none."""
     try:
         return CountsShape(*map(int, json.loads(packed)))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
 
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from priory.journal.files import replacing
 from priory.journal.journal import Journal
-from priory.journal.lesson import PERSONAL_BITS, Identity, JournalAwayError, JournalError, SyncPoint
+from priory.journal.lesson import (
+    PERSONAL_BITS,
+    DamagedJournalError,
+    Identity,
+    JournalAwayError,
+    JournalError,
+    SyncPoint,
+)
 
 if TYPE_CHECKING:
     from priory.journal.postgres.feed import Follower
@@ -77,11 +84,12 @@ def open_store(store: StoreAddress, features_version: int, wait_s: float = 10.0)
 def open_store_or_later(store: StoreAddress, features_version: int, home: Path, bits: tuple[int, int]) -> Journal:
     """Open the journal in a database, or by its remembered identity if the server cannot be reached.
 
-    If it was never reached, the identity is empty and the sizes are taken from `bits`.
+    The same is done if its head is damaged. If it was never reached, the identity is empty and the sizes are taken from
+    `bits`.
     """
     try:
         journal = open_store(store, features_version)
-    except JournalAwayError:
+    except (JournalAwayError, DamagedJournalError):
         from priory.journal.postgres import open_later  # noqa: PLC0415
 
         return open_later(store, recall_identity(home, store) or Identity("", *bits))
