@@ -5,7 +5,9 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -153,3 +155,32 @@ def test_a_reader_that_no_worker_needs_ends_with_the_last_worker(home: Path, mai
         daemon.process.kill()
         daemon.wait()
         daemon.wait_until(lambda: not is_running(reader))
+
+
+def test_a_reader_that_is_killed_in_the_middle_of_a_message_fails_that_message_alone(home: Path, mail: list[Drawn]):
+    """The message may be why it died, so no other process reads it; those that wait are read by the next one."""
+    raw = lengthened(mail[0].raw)
+    with serving(home, CONFIG) as daemon, ThreadPoolExecutor(4) as clients, mail_server(daemon) as server:
+        daemon.ask(request("CHECK", raw))
+        reader = reader_of(daemon)
+        with closing(sqlite3.connect(home / "journal.sqlite", isolation_level=None)) as journal:
+            journal.execute("BEGIN IMMEDIATE")  # so a lesson has to wait in the middle
+            lesson = clients.submit(daemon.ask, request("TELL", raw, "Message-class: ham", "Set: local"))
+            daemon.wait_until(lambda: str(home.resolve()) in open_files(reader))  # it has locked the home
+            others = [clients.submit(daemon.ask, request("CHECK", raw)) for _ in range(2)]
+            assert b"EX_OK" in daemon.ask(request("CHECK", mail[1].raw))
+            os.kill(reader, signal.SIGKILL)
+            assert lesson.result().startswith(b"SPAMD/1.0 70 Internal software error")
+        assert [b"EX_OK" in answer.result() for answer in others] == [True] * 2
+        assert inserted(server.deliver(raw))
+        daemon.wait_until(lambda: f"long ended long={reader} signal=SIGKILL" in daemon.log)
+    assert daemon.log.count("the process that read the long message has died") == 1
+
+
+def open_files(process: int) -> set[str]:
+    """Return the names of the files that a process has open."""
+    names = set()
+    for link in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            names.add(str(link.readlink()))
+    return names
