@@ -16,7 +16,9 @@ from priory.features import Spec
 from priory.filter.filter import Filter
 from priory.filter.options import Options, SpoolLimits
 from priory.filter.spool import Spool
+from priory.journal import StoreAddress
 from priory.journal.shared.outbox import Outbox, OutboxEntry
+from priory.journal.shared.store import remember_identity
 from priory.server.metrics.history import History
 from priory.server.tokens import issue, tokens_path
 
@@ -190,3 +192,17 @@ def test_a_damaged_subject_costs_no_lesson(home: Path) -> None:
     before = digests(home)
     change(home, "INSERT INTO subjects SELECT change, CAST(x'ff' AS TEXT) FROM lessons")
     assert digests(home) == before
+
+
+def test_of_a_home_with_a_journal_on_a_server_the_home_is_checked(home: Path) -> None:
+    store = StoreAddress("postgresql://priory@127.0.0.1:1/none", "mx1")
+    (home / "priory.toml").write_text(f'[store]\nurl = "{store.url}"\nnode = "mx1"\n')
+    with Filter.open(home, OPTIONS) as filter_:
+        remember_identity(home, store, filter_.journal)
+    snapshot = Path((home / "counts").replace(home / "shared-counts"))
+    done = priory("doctor", home=home)
+    assert done.stdout.decode().startswith(f"nothing is wrong in {home}\nnot checked: the journal on {store.name}: ")
+    data = bytearray(snapshot.read_bytes())
+    data[-100] ^= 1
+    snapshot.write_bytes(data)
+    assert "shared-counts is damaged" in findings(home)["snapshot"]["problem"]

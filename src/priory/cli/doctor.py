@@ -14,6 +14,7 @@ from priory.cli.options import HOME, CommandError, Home, Json, config_path, requ
 
 if TYPE_CHECKING:
     from priory.filter.options import Options
+    from priory.journal import StoreAddress
 
 
 MOST_NAMED = 20  #: problems of the journal
@@ -36,7 +37,8 @@ def doctor(
 ) -> None:
     """Check all files of a home, and say in plain words what is wrong.
 
-    Checked are configuration, journal, snapshot, outbox, checked mail, spool, tokens and history.
+    Checked are configuration, journal, snapshot, outbox, checked mail, spool, tokens and history. A journal on a server
+    is not checked.
 
     Nothing is changed without --repair. The exit status is 1 if something is wrong and was not repaired.
 
@@ -56,7 +58,9 @@ def doctor(
             {"part": part, "problem": finding.text, "can_be_repaired": finding.repair is not None, "repaired": outcome}
             for finding, outcome in zip(findings, outcomes, strict=True)
         ]
-    print(json.dumps({"home": str(home), "findings": shown}) if as_json else _in_words(home, shown))  # noqa: T201
+    unchecked = _unchecked(path)
+    report = {"home": str(home), "findings": shown, "not_checked": unchecked}
+    print(json.dumps(report) if as_json else _in_words(home, shown, unchecked))  # noqa: T201
     if any(finding["repaired"] is None for finding in shown):
         raise typer.Exit(1)
 
@@ -71,7 +75,7 @@ def _repaired(finding: Finding) -> str | None:
         raise CommandError(str(error)) from None
 
 
-def _in_words(home: Path, findings: list[dict[str, Any]]) -> str:
+def _in_words(home: Path, findings: list[dict[str, Any]], unchecked: list[str]) -> str:
     lines = []
     for finding in findings:
         lines.append(f"{finding['part']}: {finding['problem']}")
@@ -79,7 +83,7 @@ def _in_words(home: Path, findings: list[dict[str, Any]]) -> str:
             lines.append(f"  repaired: {finding['repaired']}")
         elif finding["can_be_repaired"]:
             lines.append("  priory doctor --repair repairs this")
-    return "\n".join(lines) or f"nothing is wrong in {home}"
+    return "\n".join([*(lines or [f"nothing is wrong in {home}"]), *(f"not checked: {text}" for text in unchecked)])
 
 
 def _checks(home: Path) -> dict[str, Callable[[], Iterator[Finding]]]:
@@ -108,7 +112,20 @@ def _checks(home: Path) -> dict[str, Callable[[], Iterator[Finding]]]:
     if options is not None and options.store is None and (home / "journal.sqlite").exists():
         known = options
         checks |= {"journal": lambda: _journal(home, known), "snapshot": lambda: _snapshot(home, known)}
+    if options is not None and options.store is not None:
+        shared, store = options, options.store
+        checks["snapshot"] = lambda: _shared_snapshot(home, shared, store)
     return checks
+
+
+def _unchecked(home: Path) -> list[str]:
+    """Return what is not in the home and therefore not checked."""
+    from priory.config import ConfigError, load  # noqa: PLC0415
+
+    with contextlib.suppress(ConfigError):
+        if store := load(config_path(home)).store:
+            return [f"the journal on {store.name}: the log names its rows that cannot be read"]
+    return []
 
 
 def _journal(home: Path, options: "Options") -> Iterator[Finding]:
@@ -160,6 +177,26 @@ def _snapshot(home: Path, options: "Options") -> Iterator[Finding]:
         yield Finding("snapshot", f"{home / 'counts'} is damaged ({error})", repair)
     finally:
         journal.close()
+
+
+def _shared_snapshot(home: Path, options: "Options", store: "StoreAddress") -> Iterator[Finding]:
+    from priory.journal.shared.store import recall_identity  # noqa: PLC0415
+    from priory.journal.snapshot import load_snapshot  # noqa: PLC0415
+
+    path = home / "shared-counts"
+    identity = recall_identity(home, store)
+    if identity is None:
+        if path.exists():
+            yield Finding("snapshot", f"{path} cannot be used without the server: no file says whose it is")
+        return
+    try:
+        snapshot = load_snapshot(path, identity.id, options.labels, identity.bits, identity.personal_bits)
+        if snapshot and snapshot.counts.names.blocks:
+            snapshot.counts.names.blocks.require_all()
+    except ValueError as error:
+        yield Finding(
+            "snapshot", f"{path} is damaged ({error}). It is not used, and replaced when the server is reached"
+        )
 
 
 def _outbox(home: Path) -> Iterator[Finding]:
