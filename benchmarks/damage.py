@@ -1,10 +1,15 @@
 """Damages the files of a home at random, and counts what goes wrong silently.
 
     python benchmarks/damage.py counts [--damages 1000]
+    python benchmarks/damage.py journal [--damages 10000]
 
 `counts` damages the snapshot in a bit, in a bit of each page, in a block, by swapping blocks, by zeros, by truncation
 or by extension. Then a filter is opened for a few messages one by one, and another for all. It counts verdicts that
 differ from those of the undamaged home, and prints the time that opening and verifying take.
+
+`journal` damages a column of a row, or bits of the file. It counts errors without an explanation, and lessons that
+cannot be read afterwards, nor after the repair of `priory doctor` if the journal as a whole cannot be read. A damaged
+row may cost its own lesson, a damaged bundle those whose features it holds, and a damaged page those in it.
 """
 
 import argparse
@@ -21,15 +26,16 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from priory.demo import Drawn, draw
-from priory.features import Spec
+from priory.features import VERSION, Spec, unpack_features
 from priory.filter.filter import Filter
 from priory.filter.options import Options
 from priory.filter.prepare import Prepared, prepare
 from priory.journal import JournalError, Rule, RuleEffect, RuleThing, Selection, SelectionError
+from priory.journal.sqlite.repair import repair_journal
 from priory.message import parse
 
 PAGE = 4096
@@ -130,8 +136,9 @@ VALUES: tuple[object, ...] = (
 )
 
 
-def damage_row(path: Path, chance: random.Random) -> None:
-    """Overwrite a column of a row with another value."""
+def damage_row(path: Path, chance: random.Random) -> int:
+    """Overwrite a column of a row with another value; return how many lessons that may cost."""
+    n_damaged = 0
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         table = chance.choice([*tables, "lessons", "lessons", "bundles"])
@@ -142,18 +149,48 @@ def damage_row(path: Path, chance: random.Random) -> None:
             ((n,),) = db.execute(f"SELECT count(*) FROM {table}")  # noqa: S608
             at = chance.randrange(max(n, 1))
             where = f"rowid IN (SELECT rowid FROM {table} ORDER BY rowid LIMIT 1 OFFSET {at})"  # noqa: S608
+            n_damaged = lessons_behind(db, table, where)
         with contextlib.suppress(sqlite3.IntegrityError):
             values = (chance.choice(VALUES),) if value == "?" else ()
             db.execute(f"UPDATE OR IGNORE {table} SET {column} = {value} WHERE {where}", values)  # noqa: S608
+    return n_damaged
 
 
-def damage_page(path: Path, chance: random.Random) -> None:
-    """Flip some bits of the file."""
+def lessons_behind(db: sqlite3.Connection, table: str, where: str) -> int:
+    """Return how many lessons need a row: that lesson, or those whose features are in that bundle."""
+    if table != "bundles":
+        return int(table == "lessons")
+    ((first,),) = db.execute(f"SELECT first FROM bundles WHERE {where}").fetchall()  # noqa: S608
+    after = "coalesce((SELECT min(first) FROM bundles WHERE first > ?), 1 << 62)"
+    ((n,),) = db.execute(f"SELECT count(*) FROM lessons WHERE change >= ? AND change < {after}", (first, first))  # noqa: S608
+    return int(n)
+
+
+def readable(home: Path) -> tuple[set[tuple[bytes, object]], bool]:
+    """Return digest and user of all lessons that can be read, and whether the journal had to be repaired for it."""
+
+    def read() -> set[tuple[bytes, object]]:
+        with Filter.open(home, SMALL) as filter_:
+            return {(lesson.digest, lesson.user) for lesson in filter_.journal.lessons()}
+
+    with without_log():
+        try:
+            return read(), False
+        except JournalError:
+            with contextlib.suppress(JournalError):
+                repair_journal(home / "journal.sqlite", VERSION, unpack_features, SMALL.labels)
+                return read(), True
+            return set(), True
+
+
+def damage_page(path: Path, chance: random.Random) -> int:
+    """Flip some bits of the file; return 0, because it is not known which lessons are in these pages."""
     data = bytearray(path.read_bytes())
     for _ in range(chance.choice([1, 1, 2, 10])):
         at = chance.randrange(100, len(data))
         data[at] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
+    return 0
 
 
 def exercise(home: Path, unseen: list[Drawn], taught: list[Drawn]) -> Iterator[Callable[[], object]]:
@@ -185,6 +222,33 @@ def exercise(home: Path, unseen: list[Drawn], taught: list[Drawn]) -> Iterator[C
     yield with_filter(lambda filter_: filter_.rebuild())
 
 
+@dataclass
+class Losses:
+    """The lessons that damages have cost."""
+
+    n_damages: int = 0
+    n_lessons: int = 0
+    n_lost: int = 0
+    n_beyond: int = 0  #: more than were damaged
+    n_repaired: int = 0
+    n_unreadable: int = 0
+
+    def add(self, left: set[tuple[bytes, object]], is_repaired: bool, every: set[tuple[bytes, object]], n: int) -> None:
+        n_lost = len(every - left)
+        self.n_damages += 1
+        self.n_lessons += len(every)
+        self.n_lost += n_lost
+        self.n_beyond += max(n_lost - n, 0)
+        self.n_repaired += is_repaired
+        self.n_unreadable += not left
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_damages:,} damages, {self.n_lost:,} of {self.n_lessons:,} lessons lost, {self.n_beyond:,} beyond "
+            f"the damaged rows; {self.n_repaired:,} journals needed repair, {self.n_unreadable:,} could not be read"
+        )
+
+
 def damage_journal(folder: Path, n: int) -> None:
     mail = list(draw(120, seed=7))
     taught, unseen = mail[:100], mail[100:]
@@ -199,14 +263,20 @@ def damage_journal(folder: Path, n: int) -> None:
         filter_._counts.save()
         filter_.forget(taught[2].raw)
         filter_.learn(unseen[-1].raw, unseen[-1].label)
+    every, _ = readable(home)
     errors: Counter[str] = Counter()
     n_refused = 0
+    losses = {damage: Losses() for damage in (damage_row, damage_page)}
     for seed in range(n):
         chance = random.Random(seed)  # noqa: S311
         damaged = Path(shutil.copytree(home, folder / "damaged"))
-        (damage_row if seed % 2 else damage_page)(damaged / "journal.sqlite", chance)
+        damage = damage_row if seed % 2 else damage_page
+        n_damaged = damage(damaged / "journal.sqlite", chance)
         if seed % 3 == 0:
             (damaged / "counts").unlink()
+        copy = Path(shutil.copytree(damaged, folder / "copy"))
+        losses[damage].add(*readable(copy), every, n_damaged)
+        shutil.rmtree(copy)
         for number, act in enumerate(exercise(damaged, unseen, taught)):
             signal.alarm(20)
             try:
@@ -225,6 +295,8 @@ def damage_journal(folder: Path, n: int) -> None:
                 signal.alarm(0)
         shutil.rmtree(damaged)
     print(f"{n:,} damages: {sum(errors.values()):,} tracebacks, {n_refused:,} clear errors")
+    for damage, loss in losses.items():
+        print(f"{damage.__name__}: {loss}")
     for error, times in errors.most_common(40):
         print(f"{times:6,} {error}")
 
