@@ -67,7 +67,8 @@ class Act(NamedTuple):
     """What a teacher did to a message; `label` is None if it was forgotten."""
 
     label: str | None
-    ended: float | None  #: None if it was not acknowledged: nobody knows whether it was done
+    began: float
+    is_acknowledged: bool = False  #: otherwise nobody knows whether it was done
 
 
 @dataclass
@@ -83,8 +84,19 @@ class Message:
         """The labels that it may have: the one acknowledged last, and those that were tried since then."""
         labels: set[str | None] = {None}
         for act in self.acts:
-            labels = {act.label} if act.ended is not None else labels | {act.label}
+            labels = {act.label} if act.is_acknowledged else labels | {act.label}
         return labels
+
+    @property
+    def since(self) -> float:
+        """The earliest time of its lesson: to teach the same label again changes nothing."""
+        acknowledged = [act for act in self.acts if act.is_acknowledged]
+        since = 0.0
+        for act in reversed(self.acts):
+            if act.is_acknowledged and act.label != acknowledged[-1].label:
+                break
+            since = act.began
+        return since
 
 
 @dataclass
@@ -162,14 +174,14 @@ class Soak:
         """Teach or forget one of these messages, by a protocol at random."""
         message = chance.choice(messages)
         label = None if chance.random() < 0.15 else message.label if chance.random() < 0.9 else "spam"
-        message.acts.append(Act(label, None))
+        message.acts.append(Act(label, time.time()))
         is_done = (
             self._teach_by_spamd(message.raw, label)
             if chance.random() < 0.6
             else self._teach_by_http(message.raw, label)
         )
         if is_done:
-            message.acts[-1] = Act(label, time.time())
+            message.acts[-1] = message.acts[-1]._replace(is_acknowledged=True)
             self.happened["lessons acknowledged"] += 1
 
     def _teach_by_spamd(self, raw: bytes, label: str | None) -> bool:
@@ -301,8 +313,7 @@ class Soak:
             for message in self.messages:
                 lesson = lessons.get(parse(message.raw).digest)
                 label = lesson.label if lesson else None
-                acknowledged = [act.ended for act in message.acts if act.ended is not None]
-                is_aged = label is None and is_full and (not acknowledged or acknowledged[-1] <= oldest)
+                is_aged = label is None and is_full and message.since <= oldest
                 if label not in message.possible and not is_aged:
                     wrong.append(f"{parse(message.raw).digest.hex()}: {label}, acts {message.acts[-3:]}")
             before = filter_.stats()
