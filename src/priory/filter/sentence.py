@@ -80,7 +80,7 @@ class _Candidate(NamedTuple):
         return self.item.known or self.item.text
 
 
-_NOTHING: Final = _Candidate(0.0, Item("", 0.0), "")
+_NO_ITEM: Final = Item("", 0.0)
 
 
 class _Sides(NamedTuple):
@@ -99,29 +99,25 @@ class _Sides(NamedTuple):
         others = labels[1 - about] if len(labels) == 2 else "others"
         return cls(claim.label, others, about, totals[about], sum(totals) - totals[about])
 
-    def told(self, item: Item) -> str:
-        """Return the counts of an item in words, such as 14 spam and no ham; empty if they do not tell."""
-        if not item.counts:
-            return ""
-        agree = item.counts[self.about]
-        differ = sum(item.counts) - agree
-        side, other, n_agree, n_differ = self.own, self.others, self.n_own, self.n_others
-        if item.share < 0:
-            agree, differ, side, other, n_agree, n_differ = differ, agree, other, side, n_differ, n_agree
-        if agree < _TOLD or agree <= differ or agree * (n_differ + 1) <= _CLEARLY * differ * (n_agree + 1):
-            return ""
+    def tell(self, share: float, counts: tuple[int, ...]) -> bool:
+        """Tell whether the counts of an item clearly speak for the same side as its share."""
+        if not counts:
+            return False
+        agree, differ = self._divided(share, counts)
+        n_agree, n_differ = (self.n_others, self.n_own) if share < 0 else (self.n_own, self.n_others)
+        return agree >= _TOLD and agree > differ and agree * (n_differ + 1) > _CLEARLY * differ * (n_agree + 1)
+
+    def told(self, share: float, counts: tuple[int, ...]) -> str:
+        """Return the counts of an item in words, such as 14 spam and no ham."""
+        agree, differ = self._divided(share, counts)
+        side, other = (self.others, self.own) if share < 0 else (self.own, self.others)
         return f"{agree:,} {side} and {f'{differ:,}' if differ else 'no'} {other}"
 
-    def candidate(self, item: Item) -> _Candidate:
-        """Return how well an item can be named: less without telling counts, and less without a real word."""
-        told, worth = self.told(item), abs(item.share)
-        if not told:
-            worth *= _UNTOLD_HEADER if ": " in item.text else _UNTOLD
-            if item.kind != "fact":
-                item = Item(item.text, item.share)
-        if item.kind not in _VALUES and not _has_word(item.known or item.text):
-            worth *= _WEAK
-        return _Candidate(worth, item, told)
+    def _divided(self, share: float, counts: tuple[int, ...]) -> tuple[int, int]:
+        """Return how many lessons on the side that a share speaks for are counted, and how many on the other side."""
+        own = counts[self.about]
+        others = sum(counts) - own
+        return (others, own) if share < 0 else (own, others)
 
 
 def _has_word(text: str) -> bool:
@@ -247,7 +243,9 @@ def _clause(reason: VerdictReason, sides: _Sides, names: Sequence[str]) -> _Clau
     side = sides.own if reason.share > 0 else sides.others
     if reason.group == CODE:
         return _Clause(f"its HTML code looks like that of {side}")
-    best = _best(reason.items, sides, names) if reason.is_visible else _NOTHING
+    if not reason.items or not reason.is_visible:
+        return None
+    best = _best(reason.items, sides, names)
     if not best.worth:
         return None
     if reason.group == "text":
@@ -268,19 +266,30 @@ def _as_lessons_did(group: str, text: str, best: _Candidate) -> str:
     return f", as in {best.told}" if group == "fact" else f", as {best.told} did"
 
 
-def _best(items: Iterable[Item], sides: _Sides, names: Iterable[str]) -> _Candidate:
+def _best(items: Iterable[Item], sides: _Sides, names: Sequence[str]) -> _Candidate:
     """Return the item that is best named, and has none of these names; one that is worth nothing if there is none.
 
-    An item is worth at most its share, so light items need no look.
+    An item without telling counts, or without a real word, is worth less. None is worth more than its share, so light
+    items need no look.
     """
-    best = _NOTHING
+    best, most, best_tells = _NO_ITEM, 0.0, False
     for item in items:
-        if abs(item.share) <= best.worth:
+        text, share, counts, known, kind, *_ = item
+        worth = abs(share)
+        if worth <= most:
             break
-        candidate = sides.candidate(item)
-        if candidate.worth > best.worth and not any(_is_part(candidate.name, name) for name in names):
-            best = candidate
-    return best
+        tells = sides.tell(share, counts)
+        is_known = tells or kind == "fact"
+        name = known or text if is_known else text
+        if not tells:
+            worth *= _UNTOLD_HEADER if ": " in text else _UNTOLD
+        if not (is_known and kind in _VALUES) and not _has_word(name):
+            worth *= _WEAK
+        if worth > most and not (names and any(_is_part(name, other) for other in names)):
+            best, most, best_tells = item, worth, tells
+    if best_tells:
+        return _Candidate(most, best, sides.told(best.share, best.counts))
+    return _Candidate(most, best if best.kind == "fact" else Item(best.text, best.share), "")
 
 
 def _is_part(name: str, other: str) -> bool:
