@@ -68,6 +68,7 @@ class Watched:
 
     def require_accessible(self) -> None:
         """Fail if axe finds anything serious for people who see or move otherwise, or the page scrolls sideways."""
+        expect(self.page.locator('[aria-busy="true"]')).to_have_count(0)  # dimmed text is about to be replaced
         found: dict[str, Any] = Axe().run(self.page).response
         grave = [each for each in found["violations"] if each["impact"] in {"serious", "critical"}]
         said = [(each["id"], each["help"], [node["html"] for node in each["nodes"]][:3]) for each in grave]
